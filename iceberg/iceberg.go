@@ -1,0 +1,64 @@
+// Package iceberg is the catalog client and planner. It decides which files, deletes, constants and residuals apply, and
+// never opens a data file. rest, dir, plan, inspect, manifest import meta; the root imports them; commit imports the root.
+package iceberg
+
+import (
+	"context"
+	"github.com/lakescan/lakescan/expr"
+	"github.com/lakescan/lakescan/iceberg/meta"
+	"github.com/lakescan/lakescan/memory"
+	"github.com/lakescan/lakescan/object"
+	"github.com/lakescan/lakescan/source"
+	"iter"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// Re-exported names.
+type (
+	Ident   = meta.Ident
+	Version = meta.Version
+	Fetcher = object.Fetcher
+)
+
+// CatalogConfig: NewStore is called once a table, with the table's credentials (nil without a REST catalog); the facade
+// fills it with its store chain, so object knows no catalog and iceberg no S3.
+type CatalogConfig struct {
+	Type, URI, Warehouse string
+	Properties           map[string]string
+	NewStore             func(object.Credentials) (object.Store, error)
+	Budget               *memory.Budget // manifest cache
+}
+
+// ScanSpec: Fetcher is the scan's lane; nil = inline on the table's store.
+type ScanSpec struct {
+	Columns       []string
+	Filter        expr.Expr
+	Version       Version
+	Limit         int64
+	CaseSensitive bool
+	Fetcher       Fetcher
+}
+
+// Catalog keeps no context.
+type Catalog struct{ _ int }
+
+func Open(ctx context.Context, c CatalogConfig) (*Catalog, error)   { panic(0) } // one request, or none
+func (*Catalog) Load(ctx context.Context, id Ident) (*Table, error) { panic(0) } // one request, never lists
+func (*Catalog) Close() error                                       { return nil }
+
+// Table is immutable.
+type Table struct{ _ int }
+
+func (*Table) Store() object.Store                                 { panic(0) } // opens the table's own locations
+func (*Table) Backend() meta.Backend                               { panic(0) } // for commit
+func (*Table) Plan(ctx context.Context, s ScanSpec) (*Plan, error) { panic(0) }
+
+// Plan of one scan.
+type Plan struct{ _ int }
+
+func (*Plan) Schema() *arrow.Schema          { panic(0) }
+func (*Plan) Defaults() map[int]expr.Literal { panic(0) }
+
+// Tasks is lazy; ending the range ends planning and waits for it.
+func (*Plan) Tasks(ctx context.Context) iter.Seq2[source.Task, error] { panic(0) }
