@@ -62,3 +62,6 @@ func (*Plan) Defaults() map[int]expr.Literal { panic(0) }
 
 // Tasks is lazy; ending the range ends planning and waits for it.
 func (*Plan) Tasks(ctx context.Context) iter.Seq2[source.Task, error] { panic(0) }
+
+// Explain says what a plan reads and skips, and by which evidence.
+type Explain struct{ _ int }

@@ -125,3 +125,15 @@ type Part interface {
 
 // Feed drives every sink in one pass, a goroutine a stream (Streams 1 = the order of All); the first error aborts all.
 func Feed(ctx context.Context, r *Reader, sinks ...Sink) error { panic(0) }
+
+// Orders.
+const (
+	FileOrder    Order = 0
+	ArrivalOrder Order = 1
+)
+
+// Depths; n > 0 is a fixed number of files.
+const (
+	DepthAuto Depth = 0
+	DepthOff  Depth = -1
+)
