@@ -4,7 +4,6 @@ package parquet
 
 import (
 	"context"
-	"errors"
 	"github.com/apache/arrow-go/v18/arrow"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/lakescan/lakescan/expr"
@@ -14,13 +13,6 @@ import (
 
 // RowSelection is the name used outside.
 type RowSelection = rowsel.Selection
-
-// Classes.
-var (
-	ErrCorrupt     = errors.New("parquet: corrupt")
-	ErrUnsupported = errors.New("parquet: unsupported")
-	ErrTooLarge    = errors.New("parquet: larger than the budget")
-)
 
 // Options: arrays come from Allocator (source gives one that charges the budget until the last Release); scratch is
 // reserved on Decoded before it is allocated.
@@ -44,19 +36,6 @@ type Column struct {
 	Position bool
 	Children []Column
 }
-
-// Footer is immutable.
-type Footer struct{ _ int }
-
-// ParseFooter reads the tail; missing > 0 says how many bytes before it must be fetched.
-func ParseFooter(tail []byte, size, maxFooter int64) (f *Footer, missing int64, err error) { panic(0) }
-
-func (*Footer) RowGroups() int        { return 0 }
-func (*Footer) Rows(rg int) int64     { return 0 }
-func (*Footer) FirstRow(rg int) int64 { return 0 }
-
-// Schema is the file's own schema as Arrow, with field ids where the file has them.
-func (*Footer) Schema() *arrow.Schema { return nil }
 
 // Bind makes a Reader for the wanted columns. filter is bound (field ids of the columns' Output, nested leaves included) and
 // only chooses Part 0 and prunes; evaluating it on rows is the caller's. Filter columns must be among cols.
