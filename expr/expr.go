@@ -1,6 +1,3 @@
-// Package expr is the predicate tree shared by planning, pruning and row filters. It is pure.
-//
-// The type language between packages is an *arrow.Schema whose fields carry PARQUET:field_id in their metadata.
 package expr
 
 import "github.com/apache/arrow-go/v18/arrow"
@@ -28,22 +25,56 @@ const (
 	GE
 )
 
-// Column names a field. Path is what was written, one entry a struct level; ID and Type are filled by Bind (ID 0 = not bound).
+var opText = [...]string{EQ: "=", NE: "<>", LT: "<", LE: "<=", GT: ">", GE: ">="}
+
+func (o Op) String() string {
+	if int(o) < len(opText) {
+		return opText[o]
+	}
+	return "?"
+}
+
+// Negate returns the comparison that holds exactly when o does not (NULL aside).
+func (o Op) Negate() Op { return [...]Op{EQ: NE, NE: EQ, LT: GE, LE: GT, GT: LE, GE: LT}[o] }
+
+// Flip returns the comparison with its sides exchanged: a o b is b o.Flip() a.
+func (o Op) Flip() Op { return [...]Op{EQ: EQ, NE: NE, LT: GT, LE: GE, GT: LT, GE: LE}[o] }
+
+// Holds reports whether "a o b" is true, given c = the sign of a compared with b.
+func (o Op) Holds(c int) bool {
+	switch o {
+	case EQ:
+		return c == 0
+	case NE:
+		return c != 0
+	case LT:
+		return c < 0
+	case LE:
+		return c <= 0
+	case GT:
+		return c > 0
+	default:
+		return c >= 0
+	}
+}
+
+// Column names a field. Path is what was written, one entry a struct level; ID and Type are filled by Bind (ID 0 = not
+// bound), which also gives Path the spelling of the schema.
 type Column struct {
 	Path []string
 	ID   int
 	Type arrow.DataType
 }
 
-// Literal is a typed value; nil Value = NULL. After Bind the Go type of Value follows Type:
+// Literal is a typed value; nil Value = NULL. The Go type of Value follows Type:
 //
 //	bool                              bool
-//	every signed integer, date32 (days), time, timestamp (in the unit of Type)   int64
+//	every signed integer, date32 (days), date64 (ms), time, timestamp (in the unit of Type)   int64
 //	unsigned integers                 uint64
 //	float16, float32, float64         float64
-//	decimal128, decimal256            *big.Int, unscaled
-//	utf8                              string
-//	binary, fixed_size_binary (uuid = 16 big-endian bytes)                       []byte
+//	decimal32 … decimal256            *big.Int, unscaled
+//	utf8 (large, view)                string
+//	binary (large, view), fixed_size_binary (uuid = 16 big-endian bytes)                      []byte
 type Literal struct {
 	Type  arrow.DataType
 	Value any
@@ -60,18 +91,18 @@ type (
 	Or []Expr
 	// Not is absent from a bound tree.
 	Not struct{ X Expr }
-	// Compare is column op literal. Bind leaves no NULL literal here (it becomes Unknown) and widens, never narrows.
+	// Compare is column op literal. Bind leaves no NULL literal (it becomes Unknown) and no NaN (it becomes IsNaN) here.
 	Compare struct {
 		Op  Op
 		Col Column
 		Lit Literal
 	}
-	// CompareColumns is column op column.
+	// CompareColumns is column op column. Bind demands comparable types, not equal ones.
 	CompareColumns struct {
 		Op          Op
 		Left, Right Column
 	}
-	// In holds non-null literals of one type, sorted and distinct after Bind. x NOT IN (…, NULL) is folded by Bind.
+	// In holds two or more non-null literals of the column's type, sorted and distinct, after Bind.
 	In struct {
 		Col     Column
 		Lits    []Literal
@@ -87,19 +118,19 @@ type (
 		Col     Column
 		Negated bool
 	}
-	// StartsWith compares bytes.
+	// StartsWith compares bytes; the column is a string or binary.
 	StartsWith struct {
 		Col     Column
 		Prefix  string
 		Negated bool
 	}
-	// Like takes % and _ and no escape but backslash; Bind turns 'abc%' into StartsWith.
+	// Like takes % (any text), _ (one character) and the escape \; Bind turns 'abc%' into StartsWith.
 	Like struct {
 		Col     Column
 		Pattern string
 		Negated bool
 	}
-	// Match is a text predicate. Parse leaves Matcher nil; analyze.Bind fills it.
+	// Match is a text predicate. Parse leaves Matcher nil; analyze.Bind fills it. Kind is one of MatchKinds.
 	Match struct {
 		Kind    string
 		Col     Column
@@ -109,11 +140,24 @@ type (
 	}
 )
 
-// Matcher is implemented by index/analyze; it decides on one value.
+// Matcher is implemented by index/analyze; it decides on one value. Safe for concurrent use.
 type Matcher interface {
 	Match(value []byte) bool
 	Config() string // canonical analyzer text
 }
+
+// Kinds of Match, as their functions are written. match_any is read as match.
+const (
+	KindMatch             = "match"
+	KindMatchAll          = "match_all"
+	KindMatchPhrase       = "match_phrase"
+	KindMatchPhrasePrefix = "match_phrase_prefix"
+	KindMatchPrefix       = "match_prefix"
+	KindMatchRegexp       = "match_regexp"
+)
+
+// MatchKinds lists the text predicates.
+var MatchKinds = []string{KindMatch, KindMatchAll, KindMatchPhrase, KindMatchPhrasePrefix, KindMatchPrefix, KindMatchRegexp}
 
 // Verdict of a pruning evaluator.
 type Verdict uint8
@@ -125,20 +169,18 @@ const (
 	All                 // proved: every row of the unit is selected
 )
 
-// Parse reads the grammar of docs/cli.md, "Filters".
-func Parse(text string) (Expr, error) { panic("expr: Parse") }
+func (v Verdict) String() string { return [...]string{Some: "some", None: "none", All: "all"}[v] }
 
-// MustParse panics on a bad text; for constants in programs.
-func MustParse(text string) Expr { panic("expr: MustParse") }
-
-// BindOptions: exact name first, then a unique fold match unless CaseSensitive. Zone reads literals without a zone (nil = UTC).
-type BindOptions struct {
-	CaseSensitive bool
-}
-
-// Bind resolves names to field ids and literals to column types, folds what is constant, and pushes NOT to the leaves.
-// Binding a bound tree again (against the same or a wider schema) gives the same tree.
-func Bind(e Expr, s *arrow.Schema, o BindOptions) (Expr, error) { panic("expr: Bind") }
-
-// Columns appends the distinct field ids that a bound tree reads, in order of first use.
-func Columns(e Expr) []Column { panic("expr: Columns") }
+func (Bool) isExpr()           {}
+func (Unknown) isExpr()        {}
+func (And) isExpr()            {}
+func (Or) isExpr()             {}
+func (Not) isExpr()            {}
+func (Compare) isExpr()        {}
+func (CompareColumns) isExpr() {}
+func (In) isExpr()             {}
+func (IsNull) isExpr()         {}
+func (IsNaN) isExpr()          {}
+func (StartsWith) isExpr()     {}
+func (Like) isExpr()           {}
+func (Match) isExpr()          {}
