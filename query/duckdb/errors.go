@@ -1,0 +1,148 @@
+//go:build duckdb_arrow && cgo
+
+package duckdb
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	bindings "github.com/duckdb/duckdb-go-bindings"
+
+	"github.com/lakescan/lakescan/query"
+	"github.com/lakescan/lakescan/query/duckdb/plan"
+)
+
+// public turns whatever ended a statement into the error that the caller sees: a *query.Error, with the Go error that a scan
+// gave, if one did, below it.
+func (s *statement) public(ctx context.Context, err error) error {
+	if e, ok := errors.AsType[*query.Error](err); ok && error(e) == err {
+		return e
+	}
+	if errors.Is(err, errStatementClosed) {
+		return err
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return &query.Error{Class: query.ClassCanceled, Err: cause}
+	}
+	if f, ok := errors.AsType[*plan.Fault](err); ok {
+		return f.Public(s.st.SQL, s.original(f.Offset))
+	}
+	if s.fn != nil {
+		if cause := s.fn.failure(); cause != nil {
+			return scanError(cause)
+		}
+	}
+	if e, ok := errors.AsType[*engineError](err); ok {
+		return s.engineFault(e)
+	}
+	return scanError(err)
+}
+
+// scanError is a fault below an interface of ours: the table, its reader, or the code that hands batches over.
+func scanError(err error) error {
+	if e, ok := errors.AsType[*query.Error](err); ok {
+		return e
+	}
+	class := query.ClassSource
+	if _, ok := errors.AsType[*panicError](err); ok {
+		class = query.ClassInternal
+	}
+	return &query.Error{Class: class, Err: err}
+}
+
+// original maps an offset of the text that runs to the user's own.
+func (s *statement) original(offset int) int {
+	if offset < 0 {
+		return offset
+	}
+	return s.travel.Original(s.splice.Original(offset))
+}
+
+// engineFault reads DuckDB's text: "Binder Error: message\n\nLINE 1: text\n   ^".
+func (s *statement) engineFault(e *engineError) error {
+	msg, offset := s.place(e.text)
+	out := &query.Error{Class: class(e), Msg: msg}
+	if head, rest, ok := strings.Cut(msg, " Error: "); ok && !strings.ContainsAny(head, "\n:") {
+		out.Msg = rest
+	}
+	if out.Class == query.ClassMemory {
+		out.Hint = "raise the statement's memory (--memory), or give it a spill folder with more space"
+	}
+	if offset >= 0 {
+		out.At(s.st.SQL, s.original(offset))
+	}
+	return out
+}
+
+var caret = regexp.MustCompile(`(?s)\n\n?LINE (\d+): ([^\n]*)\n( *)\^`)
+
+// place takes the position out of a message. DuckDB shows the line, cut at both ends with "..." if it is long, and a caret.
+func (s *statement) place(text string) (msg string, offset int) {
+	m := caret.FindStringSubmatchIndex(text)
+	if m == nil {
+		return strings.TrimSpace(text), -1
+	}
+	msg = strings.TrimSpace(text[:m[0]] + text[m[1]:])
+	line, err := strconv.Atoi(text[m[2]:m[3]])
+	shown := text[m[4]:m[5]]
+	column := m[7] - m[6] - len("LINE : ") - (m[3] - m[2])
+	if err != nil || column < 0 {
+		return msg, -1
+	}
+	sql, start := s.splice.Text, 0
+	for range line - 1 {
+		i := strings.IndexByte(sql[start:], '\n')
+		if i < 0 {
+			return msg, -1
+		}
+		start += i + 1
+	}
+	full, _, _ := strings.Cut(sql[start:], "\n")
+	at := runeOffset(shown, column)
+	cut, ok := strings.CutPrefix(shown, "...")
+	cut = strings.TrimSuffix(cut, "...")
+	i := strings.Index(full, cut)
+	if cut == "" || i < 0 {
+		return msg, -1
+	}
+	if ok {
+		at -= len("...")
+	}
+	return msg, start + i + max(at, 0)
+}
+
+// runeOffset is the byte offset of a column counted in characters.
+func runeOffset(s string, column int) int {
+	at := 0
+	for range column {
+		_, n := utf8.DecodeRuneInString(s[at:])
+		at += n
+	}
+	return at
+}
+
+// class of DuckDB's error type; the C API gives it for results, and only the text for the rest.
+func class(e *engineError) query.Class {
+	head, _, _ := strings.Cut(e.text, ":")
+	switch {
+	case e.kind == bindings.ErrorTypeOutOfMemory, head == "Out of Memory Error":
+		return query.ClassMemory
+	case e.kind == bindings.ErrorTypeInternal, e.kind == bindings.ErrorTypeFatal, head == "INTERNAL Error", head == "FATAL Error",
+		strings.HasPrefix(e.text, "TransactionContext Error"):
+		return query.ClassInternal
+	case e.kind == bindings.ErrorTypeParser, e.kind == bindings.ErrorTypeSyntax, head == "Parser Error", head == "Syntax Error":
+		return query.ClassSyntax
+	case e.kind == bindings.ErrorTypePermission, head == "Permission Error":
+		return query.ClassRefused
+	case e.kind == bindings.ErrorTypeBinder, e.kind == bindings.ErrorTypeCatalog, head == "Binder Error", head == "Catalog Error",
+		head == "Parameter Not Resolved Error", head == "Parameter Not Allowed Error":
+		return query.ClassBind
+	case e.kind == bindings.ErrorTypeNotImplemented, head == "Not implemented Error":
+		return query.ClassUnsupported
+	}
+	return query.ClassExecution
+}
