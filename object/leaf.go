@@ -1,0 +1,54 @@
+package object
+
+import "fmt"
+
+// What every leaf store does alike, and a store of your own may use.
+
+// Verify compares an answer's ETag and size with the pins; a difference is ErrChanged.
+func (o ReadOptions) Verify(got Info) error {
+	switch {
+	case o.ETag != "" && got.ETag != "" && o.ETag != got.ETag:
+		return fmt.Errorf("%w: ETag %q, pinned %q", ErrChanged, got.ETag, o.ETag)
+	case o.Size > 0 && got.Size >= 0 && o.Size != got.Size:
+		return fmt.Errorf("%w: %d bytes, expected %d", ErrChanged, got.Size, o.Size)
+	}
+	return nil
+}
+
+// Admit refuses an answer of n bytes over the limit, when the caller did not state the length.
+func (o ReadOptions) Admit(r Range, n int64) error {
+	limit := o.Limit
+	if limit <= 0 {
+		limit = DefaultLimit
+	}
+	if !r.Known() && n > limit {
+		return fmt.Errorf("%w: %d bytes, limit %d", ErrTooLarge, n, limit)
+	}
+	return nil
+}
+
+// Buffer is dst[:n] when n fits into len(dst), else a fresh slice.
+func Buffer(dst []byte, n int64) []byte {
+	if int64(len(dst)) >= n {
+		return dst[:n]
+	}
+	return make([]byte, n)
+}
+
+// CheckCondition applies the ifMatch of Writer.Create to what is there.
+func CheckCondition(ifMatch string, exists bool, etag string) error {
+	switch {
+	case ifMatch == "":
+		return nil
+	case ifMatch == "*":
+		if exists {
+			return ErrExists
+		}
+		return nil
+	case !exists:
+		return fmt.Errorf("%w: nothing is there, expected ETag %q", ErrChanged, ifMatch)
+	case etag != ifMatch:
+		return fmt.Errorf("%w: ETag %q, expected %q", ErrChanged, etag, ifMatch)
+	}
+	return nil
+}
