@@ -1,0 +1,81 @@
+# Two commands do everything on a fresh machine: `make demo` (a real query, no server to install) and `make test`.
+# Needs Go and a C compiler; `make integration` also needs a JDK, Maven and Python 3.
+
+GO       ?= go
+TAGS     ?= duckdb_arrow
+BIN      := bin
+CACHE    ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/lakescan
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+PKGS     := ./...
+# Parallel packages and, inside a package, parallel tests: sized for two cores.
+TESTFLAGS ?= -timeout 10m
+export CGO_ENABLED ?= 1
+
+.PHONY: all build pure demo test test-pure lint race assert integration cases bench-smoke mutants fuzz-smoke tools docs clean help
+all: build
+
+build: $(BIN)/lakescan $(BIN)/lakescan-demo ## both programs, with the SQL engine (needs a C compiler)
+
+.PHONY: $(BIN)/lakescan $(BIN)/lakescan-demo
+$(BIN)/lakescan:
+	@command -v $${CC:-cc} >/dev/null || { echo "lakescan: no C compiler found; 'make pure' builds without SQL" >&2; exit 2; }
+	$(GO) build -trimpath -tags $(TAGS) -o $@ ./cmd/lakescan
+$(BIN)/lakescan-demo:
+	cd demo && CGO_ENABLED=0 $(GO) build -trimpath -o ../$@ .
+
+pure: ## the build without SQL and without C
+	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/lakescan ./cmd/lakescan
+
+demo: build ## a real query over an embedded S3, catalog and sample lake
+	$(BIN)/lakescan demo
+
+test: $(BIN)/lakescan-demo ## unit, corpus, cases, CLI scripts, SQL
+	$(GO) vet -tags $(TAGS) $(PKGS)
+	$(GO) test $(TESTFLAGS) -tags $(TAGS) $(PKGS)
+	cd demo && $(GO) test $(TESTFLAGS) ./...
+
+test-pure: ## the same without C compiler and engine
+	CGO_ENABLED=0 $(GO) test $(TESTFLAGS) $(PKGS)
+
+lint: ## formatting, vet, staticcheck, the repository's own rules
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
+	cd tools && $(GO) build -o ../$(BIN)/tools/ honnef.co/go/tools/cmd/staticcheck mvdan.cc/gofumpt
+	@unformatted=$$($(BIN)/tools/gofumpt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofumpt: $$unformatted"; exit 1; }
+	$(GO) vet -tags $(TAGS) $(PKGS)
+	$(BIN)/tools/staticcheck -tags $(TAGS) $(PKGS)
+	$(GO) test -count=1 ./internal/lint
+	$(GO) mod verify >/dev/null && $(GO) mod tidy -diff
+
+race: ## everything under the race detector
+	$(GO) test $(TESTFLAGS) -race -tags $(TAGS) $(PKGS)
+
+assert: ## Arrow's and our own assertions on
+	$(GO) test $(TESTFLAGS) -tags $(TAGS),assert $(PKGS)
+
+integration: build ## real MinIO, Iceberg REST catalog and toxiproxy as processes; other readers as judges
+	integration/prepare.sh
+	. integration/env.sh && $(GO) test $(TESTFLAGS) -count=1 -tags $(TAGS),integration ./integration/...
+
+cases: ## case id -> tests
+	$(GO) test -count=1 -run 'TestCases' -v ./internal/lint | sed -n 's/^ *cases_test.go:[0-9]*: //p'
+
+mutants: ## wrong changes that the tests must catch
+	$(GO) run ./internal/mutants
+
+fuzz-smoke: ## each fuzz target for a moment
+	scripts/fuzz.sh $${FUZZTIME:-5s}
+
+bench-smoke: ## each benchmark once
+	$(GO) test -run '^$$' -bench . -benchtime 1x -tags $(TAGS) $(PKGS)
+
+tools: ## the servers and linters that tests use, at their pinned versions
+	integration/prepare.sh
+
+docs: build ## regenerate docs/cli.md
+	$(BIN)/lakescan docs markdown > docs/cli.md
+
+clean:
+	rm -rf $(BIN)
+
+help:
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
