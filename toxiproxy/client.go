@@ -45,13 +45,16 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("toxiproxy: %s %s: %d %s", e.Op, e.Path, e.Status, e.Message)
 }
 
-// Version of the server; also the way to see that it is up.
+// Version of the server; also the way to see that it is up. Releases answer {"version":"2.5.0"}, a build from source plain text.
 func (c *Client) Version(ctx context.Context) (string, error) {
+	text, err := c.send(ctx, http.MethodGet, "/version", nil)
 	var v struct {
 		Version string `json:"version"`
 	}
-	err := c.do(ctx, http.MethodGet, "/version", nil, &v)
-	return v.Version, err
+	if err == nil && json.Unmarshal(text, &v) == nil {
+		return v.Version, nil
+	}
+	return string(bytes.TrimSpace(text)), err
 }
 
 // Create adds a proxy; one of the same name is replaced.
@@ -126,17 +129,28 @@ func proxyPath(name string) string { return "/proxies/" + url.PathEscape(name) }
 const maxAnswer = 1 << 20
 
 func (c *Client) do(ctx context.Context, method, path string, body, answer any) error {
+	text, err := c.send(ctx, method, path, body)
+	if err != nil || answer == nil {
+		return err
+	}
+	if err := json.Unmarshal(text, answer); err != nil {
+		return fmt.Errorf("toxiproxy: %s %s: %w", method, path, err)
+	}
+	return nil
+}
+
+func (c *Client) send(ctx context.Context, method, path string, body any) ([]byte, error) {
 	var in io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)
 		if err != nil {
-			return fmt.Errorf("toxiproxy: %s %s: %w", method, path, err)
+			return nil, fmt.Errorf("toxiproxy: %s %s: %w", method, path, err)
 		}
 		in = bytes.NewReader(b)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, c.BaseURL+path, in)
 	if err != nil {
-		return fmt.Errorf("toxiproxy: %w", err)
+		return nil, fmt.Errorf("toxiproxy: %w", err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	hc := c.HTTP
@@ -145,21 +159,15 @@ func (c *Client) do(ctx context.Context, method, path string, body, answer any) 
 	}
 	resp, err := hc.Do(req)
 	if err != nil {
-		return fmt.Errorf("toxiproxy: %w", err)
+		return nil, fmt.Errorf("toxiproxy: %w", err)
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return fmt.Errorf("toxiproxy: %s %s: %w", method, path, err)
+		return nil, fmt.Errorf("toxiproxy: %s %s: %w", method, path, err)
 	}
 	if resp.StatusCode/100 != 2 {
-		return &Error{Op: method, Path: path, Status: resp.StatusCode, Message: string(bytes.TrimSpace(text))}
+		return nil, &Error{Op: method, Path: path, Status: resp.StatusCode, Message: string(bytes.TrimSpace(text))}
 	}
-	if answer == nil {
-		return nil
-	}
-	if err := json.Unmarshal(text, answer); err != nil {
-		return fmt.Errorf("toxiproxy: %s %s: %w", method, path, err)
-	}
-	return nil
+	return text, nil
 }

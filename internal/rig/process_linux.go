@@ -1,0 +1,6 @@
+package rig
+
+import "syscall"
+
+// setParentDeathSignal ends the server with the test binary even when that is killed.
+func setParentDeathSignal(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGTERM }
