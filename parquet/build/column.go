@@ -1,0 +1,292 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/lakescan/lakescan/parquet/codec"
+	"github.com/lakescan/lakescan/parquet/encoding"
+	"github.com/lakescan/lakescan/parquet/page"
+	"github.com/lakescan/lakescan/parquet/thrift"
+)
+
+// Pages gives the pages of a chunk in order.
+type Pages interface {
+	// Next reads the next page; io.EOF at the end of the chunk.
+	Next(p *page.Page) error
+	// SeekRow moves to the data page that holds row of the row group, if it knows where that lies, and returns the page's first
+	// row. A dictionary page that was not read yet is still given first.
+	SeekRow(row int64) (first int64, ok bool)
+}
+
+// Options of a Column. The zero value of a limit is no limit.
+type Options struct {
+	Allocator arrowmem.Allocator
+	Account   Account
+	MaxPage   int64 // bytes of an uncompressed page
+	SoftBytes int64 // string bytes of an array after which Append stops
+	SkipCRC   bool  // do not verify checksums
+}
+
+// Column is a cursor over one chunk. Errors leave it useless.
+type Column struct {
+	plan  *Plan
+	opt   Options
+	codec thrift.Codec
+	pages Pages
+	s     *scratch
+	dec   *codec.Decoder
+	held  int64 // scratch bytes told to the account
+	row   int64 // next row of the row group
+	pg    pageState
+	dict  dictState
+	out   output
+	count int   // data pages met
+	at    int64 // offset of the page met last
+}
+
+// pageState is the data page at the cursor.
+type pageState struct {
+	page.Page
+	left    int  // rows still to come
+	open    bool // decompressed and split
+	nulls   bool // levels decides; else every row has a value
+	levels  encoding.Bits
+	body    []byte // values still to come, PLAIN; all of them in other encodings
+	indices encoding.Hybrid
+	delta   encoding.Delta // numbers, lengths, or lengths of suffixes
+	prefix  encoding.Delta
+	split   encoding.Split
+	bits    encoding.Bits
+}
+
+// New makes a cursor at the first row of a chunk whose pages are compressed by c.
+func New(p *Plan, c thrift.Codec, pages Pages, o Options) *Column {
+	if o.MaxPage <= 0 {
+		o.MaxPage = 1<<31 - 1
+	}
+	if o.SoftBytes <= 0 || o.SoftBytes > maxBytes {
+		o.SoftBytes = maxBytes
+	}
+	return &Column{plan: p, opt: o, codec: c, pages: pages}
+}
+
+// Close frees scratch memory and rows that were not handed out.
+func (c *Column) Close() {
+	c.dropOutput()
+	if c.s == nil {
+		return
+	}
+	s := c.s
+	c.s = nil
+	c.pg, c.dict = pageState{}, dictState{}
+	if s.size() <= maxPooled {
+		scratches.Put(s)
+	}
+	if c.opt.Account != nil && c.held != 0 {
+		c.opt.Account.Add(-c.held)
+		c.held = 0
+	}
+}
+
+// Place is the data page (counted from 0 in the chunk as far as it was read) and file offset met last, for errors.
+func (c *Column) Place() (pageNumber int, offset int64) { return c.count - 1, c.at }
+
+// charge tells the account what the scratch has grown to.
+func (c *Column) charge() {
+	if c.opt.Account == nil {
+		return
+	}
+	if n := c.s.size(); n != c.held {
+		c.opt.Account.Add(n - c.held)
+		c.held = n
+	}
+}
+
+func (c *Column) enter() {
+	if c.s == nil {
+		c.s = scratches.Get().(*scratch)
+		c.charge()
+	}
+	c.dec = codecs.Get().(*codec.Decoder)
+}
+
+func (c *Column) exit() {
+	c.charge()
+	codecs.Put(c.dec)
+	c.dec = nil
+}
+
+// Append decodes the next n rows into the array; with those appended before they must not exceed what Begin announced.
+// It returns how many it appended: fewer than n only if the array holds SoftBytes of string bytes or can hold no more.
+// ctx is looked at once a page.
+func (c *Column) Append(ctx context.Context, n int) (done int, err error) {
+	if c.plan.sink == sinkNull {
+		return c.appendNulls(n)
+	}
+	c.enter()
+	defer c.exit()
+	c.begin()
+	for done < n {
+		if c.full() {
+			return done, nil
+		}
+		if c.pg.left == 0 {
+			if err := ctx.Err(); err != nil {
+				return done, err
+			}
+			if err := c.nextPage(); err != nil {
+				return done, err
+			}
+			continue
+		}
+		k, err := c.appendSome(n - done)
+		if err != nil {
+			return done, err
+		}
+		if k == 0 {
+			return done, nil
+		}
+		done += k
+	}
+	return done, nil
+}
+
+func (c *Column) appendNulls(n int) (int, error) {
+	c.out.pos += n
+	c.row += int64(n)
+	return n, nil
+}
+
+// full: the array may end here, so that its string bytes stay within bounds.
+func (c *Column) full() bool {
+	return c.plan.sink == sinkBytes && c.out.pos > 0 && int64(c.out.used) >= c.opt.SoftBytes
+}
+
+// appendSome appends up to n rows of the page at the cursor.
+func (c *Column) appendSome(n int) (int, error) {
+	if !c.pg.open {
+		if n >= c.pg.left {
+			if ok, err := c.direct(); err != nil || ok {
+				k := c.pg.left
+				c.advance(k)
+				return k, err
+			}
+		}
+		if !c.pg.open {
+			if err := c.openPage(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	n = min(n, c.pg.left)
+	var err error
+	switch c.plan.sink {
+	case sinkFixed:
+		err = c.appendFixed(n)
+	case sinkBool:
+		err = c.appendBools(n)
+	case sinkBytes:
+		n, err = c.appendBytes(n)
+	}
+	if err == nil {
+		c.advance(n)
+		c.out.pos += n
+	}
+	return n, err
+}
+
+func (c *Column) advance(n int) {
+	c.pg.left -= n
+	c.row += int64(n)
+}
+
+// Skip passes over n rows: whole pages unread where their place or size is known, the rest by counting.
+func (c *Column) Skip(ctx context.Context, n int64) error {
+	if c.plan.sink == sinkNull {
+		c.row += n
+		return nil
+	}
+	c.enter()
+	defer c.exit()
+	for target := c.row + n; c.row < target; {
+		if c.pg.left == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if first, ok := c.pages.SeekRow(target); ok && first >= c.row {
+				c.row = first
+			}
+			if c.row >= target {
+				return nil
+			}
+			if err := c.nextPage(); err != nil {
+				return err
+			}
+			continue
+		}
+		rest := target - c.row
+		if !c.pg.open && rest >= int64(c.pg.left) || rest >= int64(c.pg.left) {
+			c.advance(c.pg.left)
+			continue
+		}
+		if !c.pg.open {
+			if err := c.openPage(); err != nil {
+				return err
+			}
+		}
+		if err := c.skipSome(int(rest)); err != nil {
+			return err
+		}
+		c.advance(int(rest))
+	}
+	return nil
+}
+
+// nextPage moves to the next data page and remembers a dictionary page on the way.
+func (c *Column) nextPage() error {
+	for {
+		p := &c.pg.Page
+		err := c.pages.Next(p)
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				return fmt.Errorf("%w: the chunk ends after %d rows", ErrCorrupt, c.row)
+			}
+			return err
+		}
+		c.at = p.Offset
+		switch p.Type {
+		case thrift.DictionaryPage:
+			if c.dict.met {
+				return fmt.Errorf("%w: a second dictionary page", ErrCorrupt)
+			}
+			c.dict.met, c.dict.page = true, *p
+		case thrift.DataPage, thrift.DataPageV2:
+			c.count++
+			if p.NumValues == 0 {
+				continue
+			}
+			c.pg.left, c.pg.open = int(p.NumValues), false
+			return nil
+		}
+	}
+}
+
+// sized checks a page's declared size before memory is taken for it.
+func (c *Column) sized(p *page.Page) error {
+	if int64(p.UncompressedSize) > c.opt.MaxPage {
+		return fmt.Errorf("%w: page of %d bytes, at most %d allowed", ErrTooLarge, p.UncompressedSize, c.opt.MaxPage)
+	}
+	return nil
+}
+
+// verify checks a page's checksum and reports whether it has one.
+func (c *Column) verify(p *page.Page) (bool, error) {
+	if c.opt.SkipCRC || !p.HasCRC {
+		return false, nil
+	}
+	return true, p.Verify()
+}

@@ -1,0 +1,138 @@
+package build
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/lakescan/lakescan/parquet/page"
+	"github.com/lakescan/lakescan/parquet/thrift"
+)
+
+// dictState is the chunk's dictionary; it lives as long as the chunk, whatever pages come between.
+type dictState struct {
+	page   page.Page
+	met    bool
+	open   bool
+	n      int
+	vals   []byte   // entries in the array's width, sinkFixed
+	raw    []byte   // string bytes behind each other
+	offs   []uint32 // n+1 ends in raw
+	maxLen int
+}
+
+// openDictionary decodes the dictionary page when the first page needs it.
+func (c *Column) openDictionary() error {
+	d := &c.dict
+	if d.open {
+		return nil
+	}
+	if !d.met {
+		return fmt.Errorf("%w: dictionary indices without a dictionary page", ErrCorrupt)
+	}
+	p := &d.page
+	if p.Encoding != thrift.Plain && p.Encoding != thrift.PlainDictionary {
+		return fmt.Errorf("%w: dictionary page encoded as %v", ErrCorrupt, p.Encoding)
+	}
+	if err := c.sized(p); err != nil {
+		return err
+	}
+	verified, err := c.verify(p)
+	if err != nil {
+		return err
+	}
+	b := p.Body
+	switch {
+	case c.codec != thrift.Uncompressed && (len(b) > 0 || p.UncompressedSize > 0):
+		c.s.dict = growBytes(c.s.dict, int(p.UncompressedSize))
+		if err := c.dec.Decode(c.codec, c.s.dict, b, verified); err != nil {
+			return err
+		}
+		b = c.s.dict
+	case c.plan.physical == thrift.ByteArray: // its bytes will be moved
+		c.s.dict = growBytes(c.s.dict, len(b))
+		copy(c.s.dict, b)
+		b = c.s.dict
+	}
+	d.open, d.page.Body = true, nil
+	if c.plan.physical == thrift.ByteArray {
+		return c.openStrings(b, int(p.NumValues))
+	}
+	return c.openFixed(b, int(p.NumValues))
+}
+
+func (c *Column) openFixed(b []byte, n int) error {
+	plan := c.plan
+	if int64(n)*int64(plan.width) > int64(len(b)) {
+		return fmt.Errorf("%w: dictionary of %d entries in %d bytes", ErrCorrupt, n, len(b))
+	}
+	d := &c.dict
+	d.n = n
+	b = b[: n*plan.width : cap(b)]
+	switch {
+	case plan.sink == sinkBytes:
+		d.raw, d.maxLen = b, plan.width
+		if int64(n)*int64(plan.width) > math.MaxUint32 {
+			return fmt.Errorf("%w: dictionary of %d bytes", ErrTooLarge, len(b))
+		}
+		c.s.offs = grow(c.s.offs, n+1)
+		d.offs = c.s.offs
+		for i := range d.offs {
+			d.offs[i] = uint32(i * plan.width)
+		}
+	case plan.conv.kind == convNone:
+		d.vals = b
+	default:
+		c.s.conv = growBytes(c.s.conv, n*plan.outWidth)
+		d.vals = c.s.conv
+		return plan.apply(d.vals, b, n)
+	}
+	return nil
+}
+
+// openStrings moves the entries together over their length prefixes. b is the scratch's own.
+func (c *Column) openStrings(b []byte, n int) error {
+	if n > len(b)/4 {
+		return fmt.Errorf("%w: dictionary of %d entries in %d bytes", ErrCorrupt, n, len(b))
+	}
+	d := &c.dict
+	d.n = n
+	c.s.offs = grow(c.s.offs, n+1)
+	d.offs = c.s.offs
+	src, dst := 0, 0
+	for i := range n {
+		if len(b)-src < 4 {
+			return errValues
+		}
+		k := int(le.Uint32(b[src:]))
+		src += 4
+		if k > len(b)-src {
+			return fmt.Errorf("%w: dictionary entry of %d bytes, %d left", ErrCorrupt, k, len(b)-src)
+		}
+		d.offs[i] = uint32(dst)
+		dst += copy(b[dst:], b[src:src+k])
+		src += k
+		d.maxLen = max(d.maxLen, k)
+	}
+	d.offs[n] = uint32(dst)
+	d.raw = b[:dst:cap(b)]
+	if c.plan.sink == sinkFixed {
+		return c.convertStrings()
+	}
+	return nil
+}
+
+// convertStrings makes fixed-width entries of byte arrays.
+func (c *Column) convertStrings() error {
+	d, w := &c.dict, c.plan.outWidth
+	if int64(d.n)*int64(w) > c.opt.MaxPage {
+		return fmt.Errorf("%w: dictionary of %d bytes", ErrTooLarge, int64(d.n)*int64(w))
+	}
+	c.s.conv = growBytes(c.s.conv, d.n*w)
+	d.vals = c.s.conv
+	for i := range d.n {
+		if err := c.plan.applyBytes(d.vals[i*w:(i+1)*w], d.raw[d.offs[i]:d.offs[i+1]]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
