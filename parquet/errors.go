@@ -21,7 +21,8 @@ type CorruptError struct {
 	Page     int
 	Offset   int64
 	Reason   string
-	Err      error // cause, may be nil
+	Err      error  // cause, may be nil
+	Stack    []byte // of a panic that was caught, else nil
 }
 
 func (e *CorruptError) Error() string {

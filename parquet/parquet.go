@@ -1,9 +1,22 @@
-// Package parquet turns Parquet bytes into Arrow. It does no I/O and starts no goroutine; it imports expr and memory only.
-// Fetching, scheduling and joining are source's.
+// Package parquet turns Parquet bytes into Arrow.
+//
+// It does no I/O and starts no goroutine. It plans byte ranges, is given bytes, and returns arrays; fetching, scheduling
+// and joining are source's:
+//
+//	Footer   ParseFooter(tail)             immutable, cached and shared
+//	Reader   Footer.Bind(columns, filter)  immutable, shared by workers
+//	         Prune, Ranges, Open           per row group
+//	Unit     Decode(column) …, Next        a window of rows; all state is here
+//
+// A Footer and a Reader may be used by any number of goroutines. The units of one row group share a cursor a column:
+// Decode of different columns may run at once, Decode of one column goes through the units in order. Batches belong to
+// the caller of Next, who releases them; they are immutable.
+//
+// Whatever the bytes hold, the answer is right rows or an error of one of the classes ErrCorrupt, ErrUnsupported and
+// ErrTooLarge: no length in a file is believed before it was checked against the bytes at hand.
 package parquet
 
 import (
-	"context"
 	"github.com/apache/arrow-go/v18/arrow"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/lakescan/lakescan/expr"
@@ -14,12 +27,46 @@ import (
 // RowSelection is the name used outside.
 type RowSelection = rowsel.Selection
 
-// Options: arrays come from Allocator (source gives one that charges the budget until the last Release); scratch is
-// reserved on Decoded before it is allocated.
+// Options of a Reader. The zero value has the defaults of DefaultOptions.
 type Options struct {
+	// Allocator gives the memory of arrays; source gives one that charges the budget until the last Release. Nil = Arrow's.
 	Allocator arrowmem.Allocator
-	Decoded   *memory.Elastic
+	// Decoded is charged for scratch memory (pages, dictionaries) while a column is being decoded. Nil = not counted.
+	Decoded *memory.Elastic
+	// UnitBytes bounds the arrays of a unit, by estimate.
 	UnitBytes int64
+	// BatchRows and BatchBytes bound a batch of Next.
+	BatchRows  int
+	BatchBytes int64
+	// MaxPage bounds an uncompressed page: a larger one is ErrTooLarge before memory is taken for it.
+	MaxPage int64
+	// SkipCRC leaves out page checksums.
+	SkipCRC bool
+}
+
+// DefaultOptions are those of a zero Options.
+func DefaultOptions() Options {
+	return Options{Allocator: arrowmem.DefaultAllocator, UnitBytes: 32 << 20, BatchRows: 65536, BatchBytes: 16 << 20, MaxPage: 512 << 20}
+}
+
+func (o Options) withDefaults() Options {
+	d := DefaultOptions()
+	if o.Allocator == nil {
+		o.Allocator = d.Allocator
+	}
+	if o.UnitBytes <= 0 {
+		o.UnitBytes = d.UnitBytes
+	}
+	if o.BatchRows <= 0 {
+		o.BatchRows = d.BatchRows
+	}
+	if o.BatchBytes <= 0 {
+		o.BatchBytes = d.BatchBytes
+	}
+	if o.MaxPage <= 0 {
+		o.MaxPage = d.MaxPage
+	}
+	return o
 }
 
 // Column is one wanted output field and where its values come from; source/resolve makes the tree.
@@ -29,6 +76,9 @@ type Options struct {
 //     absent parent row is null all the same.
 //   - Children follow Output.Type's children (struct fields; the element of a list; key and value of a map), only for nested types.
 //   - Position true: the row's absolute position in the file (int64), computed before rows are dropped; used for _pos and _row_id.
+//
+// Path uses the names of Footer.Schema. Only its last name counts, among the fields of the parent; the element of a list
+// and the key and value of a map are found by their place.
 type Column struct {
 	Output   arrow.Field
 	Path     []string
@@ -37,55 +87,31 @@ type Column struct {
 	Children []Column
 }
 
-// Bind makes a Reader for the wanted columns. filter is bound (field ids of the columns' Output, nested leaves included) and
-// only chooses Part 0 and prunes; evaluating it on rows is the caller's. Filter columns must be among cols.
-func (*Footer) Bind(cols []Column, filter expr.Expr, o Options) (*Reader, error) { panic(0) }
-
-// Reader is immutable and shared by workers.
-type Reader struct{ _ int }
-
-// Part names the waves of a row group: 0 filter columns, 1 the rest, 2 page index, 3 Bloom filters.
+// Part names the waves of a row group.
 type Part uint8
 
-// Need is one column chunk that a Range serves.
+// Parts.
+const (
+	PartFilter Part = iota // columns of the filter
+	PartRest               // the other columns
+	PartIndex              // page index
+	PartBloom              // Bloom filters
+)
+
+// Need is an output column that a Range serves.
 type Need struct{ RowGroup, Column int }
 
-// Range to fetch; Need lets source decode a column as soon as its bytes land.
+// Range to fetch; Need lets source decode a column as soon as all of its ranges are there.
 type Range struct {
 	Off, Len int64
 	Need     []Need
 }
 
-// Cost of the link, measured by source.
+// Cost of the link, measured by source: ranges closer than GapBytes are fetched as one, of at most MaxBytes (0 = no bound)
+// unless one column alone takes more.
 type Cost struct{ GapBytes, MaxBytes int64 }
 
 // Bytes gives fetched ranges; a miss is an error, never I/O. The slice is valid until the unit is closed.
 type Bytes interface {
 	Slice(off, n int64) ([]byte, error)
 }
-
-// Prune uses the evidence at hand (ev may be nil: the footer alone).
-func (*Reader) Prune(rg int, ev Bytes) (expr.Verdict, rowsel.Selection) { panic(0) }
-
-// Ranges plans one wave.
-func (*Reader) Ranges(rg int, p Part, sel rowsel.Selection, c Cost) []Range { panic(0) }
-
-// Open prepares a row group; Units cuts it into windows of at most UnitBytes.
-func (*Reader) Open(rg int, sel rowsel.Selection) ([]*Unit, error) { panic(0) }
-
-// Unit is one window of rows. Decode calls for different columns may run at once; Next follows when all are done.
-type Unit struct{ _ int }
-
-func (*Unit) Columns(p Part) []int { return nil }
-
-// Decode is the work item (unit, column); ctx is checked per page.
-func (*Unit) Decode(ctx context.Context, col int, b Bytes) error { panic(0) }
-
-// Narrow applies the late filter before the rest is decoded.
-func (*Unit) Narrow(sel rowsel.Selection) {}
-
-// Next returns io.EOF at the end. The caller owns the batch and releases it.
-func (*Unit) Next(rows int) (arrow.RecordBatch, error) { panic(0) }
-
-// Close frees scratch, not the batches handed out.
-func (*Unit) Close() {}

@@ -278,7 +278,7 @@ func (c *Column) nextPage() error {
 // sized checks a page's declared size before memory is taken for it.
 func (c *Column) sized(p *page.Page) error {
 	if int64(p.UncompressedSize) > c.opt.MaxPage {
-		return fmt.Errorf("%w: page of %d bytes, at most %d allowed", ErrTooLarge, p.UncompressedSize, c.opt.MaxPage)
+		return &TooLargeError{What: "page", Need: int64(p.UncompressedSize), Budget: c.opt.MaxPage}
 	}
 	return nil
 }

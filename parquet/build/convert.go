@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/bits"
 
 	"github.com/lakescan/lakescan/parquet/encoding"
 )
@@ -153,25 +152,23 @@ func floorDiv(v, f int64) int64 {
 
 const julianUnixEpoch = 2440588
 
-// int96 is a timestamp of nanoseconds in a day and a Julian day, in units of which a second has perSecond.
+// int96 is a timestamp of nanoseconds in a day and a Julian day, in units of which a second has perSecond. Microseconds
+// are computed modulo 2^64, as the writer did: Spark adds the Julian epoch to its own microseconds before it splits off
+// the day, which overflows for dates near the end of its range, and only the same overflow gives them back (L38). For
+// nanoseconds a value out of range is an error.
 func int96(b []byte, perSecond int64) (int64, bool) {
-	nanos := int64(le.Uint64(b))
+	part := floorDiv(int64(le.Uint64(b)), 1e9/perSecond)
 	day := int64(int32(le.Uint32(b[8:]))) - julianUnixEpoch
-	part := floorDiv(nanos, 1e9/perSecond)
 	perDay := 86400 * perSecond
-	hi, lo := bits.Mul64(uint64(max(day, -day)), uint64(perDay))
-	if hi != 0 || lo > math.MaxInt64 {
+	if perSecond <= 1e6 {
+		return day*perDay + part, true
+	}
+	if limit := math.MaxInt64 / perDay; day > limit || day < -limit {
 		return 0, false
 	}
-	v := int64(lo)
-	if day < 0 {
-		v = -v
-	}
+	v := day * perDay
 	sum := v + part
-	if (sum > v) != (part > 0) && part != 0 {
-		return 0, false
-	}
-	return sum, true
+	return sum, part >= 0 == (sum >= v)
 }
 
 // bigEndian reads two's complement of any length into len(dst) little-endian bytes (16 or 32); false if it does not fit.

@@ -72,7 +72,7 @@ func (c *Column) openFixed(b []byte, n int) error {
 	case plan.sink == sinkBytes:
 		d.raw, d.maxLen = b, plan.width
 		if int64(n)*int64(plan.width) > math.MaxUint32 {
-			return fmt.Errorf("%w: dictionary of %d bytes", ErrTooLarge, len(b))
+			return &TooLargeError{What: "dictionary", Need: int64(n) * int64(plan.width), Budget: math.MaxUint32}
 		}
 		c.s.offs = grow(c.s.offs, n+1)
 		d.offs = c.s.offs
@@ -125,7 +125,7 @@ func (c *Column) openStrings(b []byte, n int) error {
 func (c *Column) convertStrings() error {
 	d, w := &c.dict, c.plan.outWidth
 	if int64(d.n)*int64(w) > c.opt.MaxPage {
-		return fmt.Errorf("%w: dictionary of %d bytes", ErrTooLarge, int64(d.n)*int64(w))
+		return &TooLargeError{What: "dictionary", Need: int64(d.n) * int64(w), Budget: c.opt.MaxPage}
 	}
 	c.s.conv = growBytes(c.s.conv, d.n*w)
 	d.vals = c.s.conv

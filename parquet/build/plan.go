@@ -17,6 +17,19 @@ var (
 	ErrTooLarge    = errors.New("build: larger than the budget")
 )
 
+// TooLargeError is ErrTooLarge with its figures, in bytes.
+type TooLargeError struct {
+	What         string
+	Need, Budget int64
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("%v: %s of %d bytes, at most %d allowed", ErrTooLarge, e.What, e.Need, e.Budget)
+}
+
+// Is makes it ErrTooLarge.
+func (e *TooLargeError) Is(target error) bool { return target == ErrTooLarge }
+
 // sink is the layout of the array.
 type sink uint8
 

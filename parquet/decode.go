@@ -1,0 +1,79 @@
+package parquet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+
+	"github.com/lakescan/lakescan/parquet/build"
+	"github.com/lakescan/lakescan/parquet/codec"
+	"github.com/lakescan/lakescan/parquet/encoding"
+	"github.com/lakescan/lakescan/parquet/page"
+)
+
+// chunkPages walks the pages of a chunk through the bytes at hand.
+type chunkPages struct {
+	bytes    Bytes
+	off, end int64  // of the chunk
+	at       int64  // next page
+	win      []byte // bytes at hand from at on
+}
+
+// Next reads the next page.
+func (c *chunkPages) Next(p *page.Page) error {
+	if c.at >= c.end {
+		return io.EOF
+	}
+	if len(c.win) == 0 {
+		b, err := c.bytes.Slice(c.at, c.end-c.at)
+		if err != nil {
+			return err
+		}
+		c.win = b
+	}
+	n, err := page.Read(c.win, c.at, p)
+	if err != nil {
+		return err
+	}
+	c.at += int64(n)
+	c.win = c.win[n:]
+	return nil
+}
+
+// SeekRow knows no places.
+func (c *chunkPages) SeekRow(int64) (int64, bool) { return 0, false }
+
+// guard turns a panic into ErrCorrupt. None is expected: unsafe code checks its input before, so a panic is a fault of
+// ours; it must not end the process that scans other files.
+func guard(err *error) {
+	if p := recover(); p != nil {
+		*err = &CorruptError{RowGroup: -1, Page: -1, Offset: -1, Reason: fmt.Sprintf("decoder panicked: %v", p), Stack: debug.Stack()}
+	}
+}
+
+// locate gives an error its class and place.
+func locate(err error, rg int, column string, c cursor) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	pageNumber, off := -1, int64(-1)
+	if c != nil {
+		pageNumber, off = c.Place()
+	}
+	var large *build.TooLargeError
+	var own *CorruptError
+	switch {
+	case errors.As(err, &own):
+		own.RowGroup, own.Column, own.Page, own.Offset = rg, column, pageNumber, off
+		return own
+	case errors.As(err, &large):
+		return &TooLargeError{Need: large.Need, Budget: large.Budget, What: large.What, RowGroup: rg, Column: column}
+	case errors.Is(err, build.ErrUnsupported), errors.Is(err, codec.ErrUnsupported):
+		return &UnsupportedError{Ability: err.Error(), RowGroup: rg, Column: column}
+	case errors.Is(err, build.ErrCorrupt), errors.Is(err, codec.ErrCorrupt), errors.Is(err, page.ErrCorrupt), errors.Is(err, encoding.ErrCorrupt):
+		return &CorruptError{RowGroup: rg, Column: column, Page: pageNumber, Offset: off, Err: err}
+	}
+	return fmt.Errorf("parquet: row group %d: column %s: %w", rg, column, err)
+}
