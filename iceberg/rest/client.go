@@ -173,6 +173,9 @@ func (c *Client) judge(rq request, resp *http.Response, body []byte, auth authen
 		if rq.decode == nil {
 			return outcome{}, nil
 		}
+		if resp.Uncompressed { // some servers mark the tag of a packed answer, and do not know the mark when it comes back
+			resp.Header.Set("ETag", plainTag(resp.Header.Get("ETag")))
+		}
 		if err := rq.decode(body, resp.Header); err != nil {
 			return outcome{}, c.malformed(rq, resp, body, err, n)
 		}
@@ -184,6 +187,18 @@ func (c *Client) judge(rq request, resp *http.Response, body []byte, auth authen
 	}
 	o := outcome{status: resp.StatusCode, errorType: e.Type, retryAfter: parseRetryAfter(resp.Header.Get("Retry-After"), now())}
 	return o, e
+}
+
+// plainTag takes Jetty's and Apache's marks of compression off an ETag.
+func plainTag(tag string) string {
+	inner, quoted := strings.CutSuffix(tag, `"`)
+	if bare, marked := strings.CutSuffix(inner, "-gzip"); marked {
+		inner = strings.TrimSuffix(bare, "-")
+	}
+	if quoted {
+		inner += `"`
+	}
+	return inner
 }
 
 // malformed is the error of a success whose body is not what it should be.

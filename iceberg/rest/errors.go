@@ -40,7 +40,25 @@ func parseServerError(body []byte) serverError {
 			return serverError{clean(doc.Description, maxMessage), clean(code, 128), true}
 		}
 	}
+	if title := htmlTitle(body); title != "" {
+		return serverError{message: title}
+	}
 	return serverError{message: clean(string(body), maxRawMessage)}
+}
+
+// htmlTitle is what an error page of a server or proxy is about; "" if the body is no such page.
+func htmlTitle(body []byte) string {
+	text := string(body[:min(len(body), 1<<14)])
+	lower := strings.ToLower(text)
+	if !strings.HasPrefix(strings.TrimSpace(lower), "<") || len(lower) != len(text) {
+		return ""
+	}
+	from := strings.Index(lower, "<title>")
+	to := strings.Index(lower, "</title>")
+	if from < 0 || to < from {
+		return ""
+	}
+	return clean(text[from+len("<title>"):to], maxRawMessage)
 }
 
 // clean takes out control characters and cuts to n bytes: the text goes to terminals.

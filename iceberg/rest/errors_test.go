@@ -25,6 +25,7 @@ func TestErrorBodies(t *testing.T) {
 		{"warehouse", 404, `{"error":{"message":"m","type":"WarehouseNotFoundException","code":404}}`, meta.ErrNoSuchWarehouse, "m"},
 		{"plain 404", 404, `not here`, meta.ErrNoSuchTable, "is the catalog's uri right"},
 		{"HTML", 502, "<html>\n<body>\x1b[31mBad\tGateway</body></html>", meta.ErrUnavailable, "<html> <body> [31mBad Gateway</body></html>"},
+		{"page with a title", 400, "<html><head>\n<Title>Error 400 Ambiguous\n URI</title></head>...", nil, "load table ns.t: Error 400 Ambiguous URI (status 400"},
 		{"empty", 500, "", meta.ErrUnavailable, "status 500"},
 		{"oauth form", 403, `{"error":"access_denied","error_description":"not you"}`, meta.ErrDenied, "not you"},
 		{"long", 403, strings.Repeat("x", 5000), meta.ErrDenied, strings.Repeat("x", maxRawMessage)},
@@ -46,7 +47,7 @@ func TestErrorBodies(t *testing.T) {
 			cl.cfg.Attempts = 1
 			_, err := cl.Load(t.Context(), nsT, false)
 			e, ok := errors.AsType[*meta.Error](err)
-			if !ok || !errors.Is(err, c.class) || !strings.Contains(err.Error(), c.text) {
+			if !ok || c.class != nil && !errors.Is(err, c.class) || !strings.Contains(err.Error(), c.text) {
 				t.Fatalf("error %v", err)
 			}
 			if e.RequestID != "req-7" || e.Op != "load table" || len(err.Error()) > 1000 {
@@ -115,4 +116,13 @@ func FuzzServerError(f *testing.F) {
 			t.Errorf("%+v", e)
 		}
 	})
+}
+
+func TestPlainTag(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{`0ff--gzip`: `0ff`, `"a-gzip"`: `"a"`, `"a--gzip"`: `"a"`, `W/"a"`: `W/"a"`, ``: ``, `"x-"`: `"x-"`, `"a"`: `"a"`} {
+		if got := plainTag(in); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
 }
