@@ -12,14 +12,14 @@ import (
 	"sync"
 
 	"github.com/lakescan/lakescan/iceberg/meta"
-	"github.com/lakescan/lakescan/internal/transport"
+	"github.com/lakescan/lakescan/object/transport"
 )
 
 // Client of one catalog. It satisfies meta.Backend and meta.Vendor.
 type Client struct {
 	cfg     Config
 	rt      http.RoundTripper
-	own     *transport.Transport // closed by Close; nil = the caller's
+	own     *http.Transport // closed by Close; nil = the caller's
 	props   map[string]string
 	paths   paths
 	offered endpoints
@@ -40,12 +40,14 @@ func newClient(cfg Config) (*Client, error) {
 	c.mu.latest = map[string]*Table{}
 	c.mu.warned = map[string]bool{}
 	if c.rt == nil {
-		t, err := transport.New(transport.Config{HTTP2: true, Gzip: true})
+		t, err := transport.Config{}.New()
 		if err != nil {
 			return nil, err
 		}
+		t.DisableCompression = false // metadata is text; only objects must be read as stored
 		c.rt, c.own = t, t
 	}
+	c.rt = &idleLimiter{c.rt, cfg.IdleBody}
 	c.flights.init()
 	if err := c.settleAuth(); err != nil {
 		c.Close()

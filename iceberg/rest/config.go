@@ -55,9 +55,10 @@ type Config struct {
 	// Origin says where a setting came from, for error texts; nil = only its name is given.
 	Origin func(key string) string
 
-	// Transport carries all requests of the client; it should limit connecting, headers and idle bodies. nil = one with
-	// the standard limits. The caller closes a transport of its own.
+	// Transport carries all requests of the client; it should limit connecting and waiting for headers, and may unpack
+	// answers. nil = one with the standard limits (object/transport). The caller closes a transport of its own.
 	Transport http.RoundTripper
+	IdleBody  time.Duration // without a byte of an answer's body; 0 = 10 s
 	// Keys gives the keys that sign requests under SigV4 when no rest.* property does; nil = none.
 	Keys func(ctx context.Context) (keyID, secret, token string, err error)
 	// OwnS3Keys says that the caller has storage keys of its own, so that a catalog that offers remote signing alone can be read.
@@ -81,7 +82,7 @@ func (c Config) Validate() error {
 	case u.User != nil:
 		errs = append(errs, errors.New("catalog address (uri): holds a user name; use token or credential"))
 	}
-	if c.MaxBody < 0 || c.Attempts < 0 || c.PageSize < 0 {
+	if c.MaxBody < 0 || c.Attempts < 0 || c.PageSize < 0 || c.IdleBody < 0 {
 		errs = append(errs, errors.New("negative limit"))
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -109,6 +110,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.PageSize == 0 {
 		c.PageSize = 1000
+	}
+	if c.IdleBody == 0 {
+		c.IdleBody = 10 * time.Second
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

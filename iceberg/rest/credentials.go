@@ -114,6 +114,15 @@ func (tc *tableCredentials) Access(ctx context.Context, loc object.Location, sta
 	return tc.access(set, loc)
 }
 
+// Settings tells endpoint, region and style without waiting for keys.
+func (tc *tableCredentials) Settings(_ context.Context, loc object.Location) (object.Access, error) {
+	tc.sets.mu.Lock()
+	set := tc.sets.mu.value
+	tc.sets.mu.Unlock()
+	a := resolveAccess(tc.levels(set, loc))
+	return object.Access{Endpoint: a.Endpoint, Region: a.Region, PathStyle: a.PathStyle, VirtualHost: a.VirtualHost}, nil
+}
+
 func sameKeys(a, b object.Access) bool {
 	return a.KeyID == b.KeyID && a.Secret == b.Secret && a.Token == b.Token
 }
@@ -123,7 +132,7 @@ func (tc *tableCredentials) fail(err error) error {
 }
 
 func (tc *tableCredentials) access(set *credentialSet, loc object.Location) (object.Access, error) {
-	levels := []map[string]string{set.choose(loc.Recorded), set.config, tc.client.props}
+	levels := tc.levels(set, loc)
 	a := resolveAccess(levels)
 	if a.KeyID == "" && !a.Anonymous && !tc.client.cfg.OwnS3Keys && strings.EqualFold(first(levels, keyRemoteSigning), "true") {
 		return a, &meta.UnsupportedError{Ability: "S3 remote signing", Where: loc.Recorded,
@@ -132,18 +141,32 @@ func (tc *tableCredentials) access(set *credentialSet, loc object.Location) (obj
 	return a, nil
 }
 
-// resolveAccess takes each setting from the highest level that has it; the three of a key belong together. Inside one level
-// s3.* beats client.*.
+// levels, highest first.
+func (tc *tableCredentials) levels(set *credentialSet, loc object.Location) []map[string]string {
+	return []map[string]string{set.choose(loc.Recorded), set.config, tc.client.props}
+}
+
+// resolveAccess takes each setting from the highest level that has it; the three of a key, or the wish to send none, belong
+// together. Inside one level s3.* beats client.*.
 func resolveAccess(levels []map[string]string) object.Access {
 	a := object.Access{Endpoint: first(levels, "s3.endpoint"), Region: first(levels, "s3.region", "client.region")}
-	switch style := first(levels, "s3.path-style-access"); {
-	case style != "":
-		a.PathStyle = strings.EqualFold(style, "true")
-	default:
-		a.PathStyle = strings.EqualFold(first(levels, "s3.force-virtual-addressing"), "false")
+	for _, l := range levels { // the Java name and the Python one, whose senses are opposite
+		if v := l["s3.path-style-access"]; v != "" {
+			a.PathStyle = strings.EqualFold(v, "true")
+			a.VirtualHost = !a.PathStyle
+			break
+		}
+		if v := l["s3.force-virtual-addressing"]; v != "" {
+			a.VirtualHost = strings.EqualFold(v, "true")
+			a.PathStyle = !a.VirtualHost
+			break
+		}
 	}
-	a.Anonymous = strings.EqualFold(first(levels, "s3.anonymous"), "true")
 	for _, l := range levels {
+		if strings.EqualFold(l["s3.anonymous"], "true") {
+			a.Anonymous = true
+			return a
+		}
 		for _, p := range []string{"s3.", "client."} {
 			if id := l[p+"access-key-id"]; id != "" {
 				a.KeyID, a.Secret, a.Token = id, l[p+"secret-access-key"], l[p+"session-token"]

@@ -678,6 +678,22 @@ func TestL66_Precedence(t *testing.T) {
 		if err != nil || got != want {
 			t.Errorf("%s: %+v, %v\nwant %+v", loc, got, err, want)
 		}
+		want.KeyID, want.Secret, want.Token = "", "", ""
+		got, err = tb.Credentials().(object.Settings).Settings(t.Context(), location(t, loc))
+		if err != nil || got != want {
+			t.Errorf("%s: settings %+v, %v\nwant %+v", loc, got, err, want)
+		}
+	}
+	for _, st := range []struct {
+		props       map[string]string
+		path, vhost bool
+	}{
+		{nil, false, false}, {map[string]string{"s3.path-style-access": "false"}, false, true}, {map[string]string{"s3.force-virtual-addressing": "false"}, true, false},
+		{map[string]string{"s3.force-virtual-addressing": "true"}, false, true},
+	} {
+		if a := resolveAccess([]map[string]string{nil, st.props}); a.PathStyle != st.path || a.VirtualHost != st.vhost {
+			t.Errorf("%v: path %v, virtual host %v", st.props, a.PathStyle, a.VirtualHost)
+		}
 	}
 	if c.Credentials(nsT) == nil || c.Credentials(meta.Ident{Namespace: []string{"ns"}, Name: "never"}) != nil {
 		t.Error("Credentials by ident")

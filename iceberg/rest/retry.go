@@ -36,12 +36,10 @@ func throttling(errorType string) bool {
 }
 
 // retryable decides whether the request may be sent again. safe requests read, or carry a key that makes them idempotent;
-// others are repeated only if they cannot have been acted on.
+// others are repeated only if they cannot have been acted on. The caller's own end is its caller's to see: a timeout of the
+// transport is a context.DeadlineExceeded too.
 func (o outcome) retryable(safe bool) bool {
 	if o.err != nil {
-		if errors.Is(o.err, context.Canceled) || errors.Is(o.err, context.DeadlineExceeded) {
-			return false
-		}
 		return safe || neverSent(o.err)
 	}
 	if throttling(o.errorType) {
