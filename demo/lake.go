@@ -77,6 +77,9 @@ func start(ctx context.Context, o options) (_ *running, err error) {
 	}
 	l.stops = append(l.stops, stopSlow)
 	l.SlowS3 = "http://" + slow
+	if err := makeBucket(ctx, store.addr, l.AccessKey, l.SecretKey); err != nil {
+		return nil, err
+	}
 	newest, err := upload(ctx, store.addr, l.AccessKey, l.SecretKey)
 	if err != nil {
 		return nil, fmt.Errorf("sample table: %w", err)
@@ -88,13 +91,22 @@ func start(ctx context.Context, o options) (_ *running, err error) {
 	return l, err
 }
 
+func storeClient(addr, key, secret string) (*minio.Client, error) {
+	return minio.New(addr, &minio.Options{Creds: credentials.NewStaticV4(key, secret, ""), Region: region, BucketLookup: minio.BucketLookupPath})
+}
+
+func makeBucket(ctx context.Context, addr, key, secret string) error {
+	c, err := storeClient(addr, key, secret)
+	if err != nil {
+		return err
+	}
+	return c.MakeBucket(ctx, bucket, minio.MakeBucketOptions{Region: region})
+}
+
 // upload puts the embedded files into the store and returns the path of the newest metadata document.
 func upload(ctx context.Context, addr, key, secret string) (newest string, err error) {
-	c, err := minio.New(addr, &minio.Options{Creds: credentials.NewStaticV4(key, secret, ""), Region: region, BucketLookup: minio.BucketLookupPath})
+	c, err := storeClient(addr, key, secret)
 	if err != nil {
-		return "", err
-	}
-	if err := c.MakeBucket(ctx, bucket, minio.MakeBucketOptions{Region: region}); err != nil {
 		return "", err
 	}
 	puts, ctx := errgroup.WithContext(ctx)

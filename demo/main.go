@@ -1,9 +1,11 @@
 // Command lakescan-demo is a lake on the loopback address, for `lakescan demo` and for trying any other client: an S3 store, an Iceberg REST
 // catalog with the sample table demo.trips, and the same store once more behind 100 ms of latency.
 //
-//	lakescan-demo serve [-ready-fd N] [-latency 100] [-s3 ADDR] [-rest ADDR] [-slow ADDR]
+//	lakescan-demo serve [-ready-fd N] [-latency 100] [-s3 ADDR] [-rest ADDR] [-slow ADDR] [-slow-rest ADDR]
+//	lakescan-demo seed -s3 URL -rest URL       the sample table into servers that somebody else runs
+//	lakescan-demo latency -toxiproxy URL       the delay of a proxy in front of such a store
 //
-// It runs until SIGINT or SIGTERM, or, with -ready-fd, until its standard input ends, so it never outlives the program that started it. Once all
+// serve runs until SIGINT or SIGTERM, or, with -ready-fd, until its standard input ends, so it never outlives the program that started it. Once all
 // is up it writes one JSON line (see Endpoints) to the file descriptor N, or two lines for people to standard error.
 package main
 
@@ -39,9 +41,16 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) == 0 || args[0] != "serve" {
-		return fmt.Errorf("usage: lakescan-demo serve [flags]")
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	verbs := map[string]func(context.Context, []string) error{"serve": serve, "seed": seed, "latency": latency}
+	if len(args) == 0 || verbs[args[0]] == nil {
+		return fmt.Errorf("usage: lakescan-demo serve|seed|latency [flags]")
 	}
+	return verbs[args[0]](ctx, args[1:])
+}
+
+func serve(ctx context.Context, args []string) error {
 	var o options
 	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
 	readyFD := flags.Int("ready-fd", -1, "write the endpoints as JSON to this file descriptor; end with standard input")
@@ -50,10 +59,10 @@ func run(args []string) error {
 	flags.StringVar(&o.slow, "slow", "127.0.0.1:0", "address of the slow store")
 	flags.StringVar(&o.rest, "rest", "127.0.0.1:0", "address of the catalog")
 	flags.StringVar(&o.slowREST, "slow-rest", "127.0.0.1:0", "address of the catalog that names the slow store")
-	if err := flags.Parse(args[1:]); err != nil {
+	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if *readyFD >= 0 {
 		go func() { io.Copy(io.Discard, os.Stdin); cancel() }() // ends with the process
