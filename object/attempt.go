@@ -81,18 +81,17 @@ func (k Kind) String() string {
 
 // Request is one request made to a store, reported when it is over.
 type Request struct {
-	Kind       Kind
-	Location   Location
-	Range      Range // of Get
-	Status     int   // 0 = no answer came
-	Bytes      int64 // of the body: received by Get and List, sent by Put and Post
-	Start      time.Time
-	TTFB       time.Duration // until the headers came, 0 = they did not
-	Duration   time.Duration // until the body ended
-	NewConn    bool          // a connection was made for it
-	Throttled  bool
-	Attempt    int // 1 = first try
-	Hedge      bool
-	Err        error // nil = answered in full
-	StoreLocal bool  // made by Metered for a store that reports no requests, such as mem
+	Kind      Kind
+	Location  Location
+	Range     Range // of Get
+	Status    int   // 0 = no answer came
+	Bytes     int64 // of the body: received by Get and List, sent by Put and Post
+	Start     time.Time
+	TTFB      time.Duration // until the headers came, 0 = they did not
+	Duration  time.Duration // until the body ended
+	NewConn   bool          // a connection was made for it
+	Throttled bool
+	Attempt   int // 1 = first try
+	Hedge     bool
+	Err       error // nil = answered in full
 }
