@@ -86,7 +86,8 @@ type Reference struct {
 
 // Prepared is a planned statement. It holds the engine's memory until Close.
 type Prepared interface {
-	// Schema of the result. A result column may have another type than the table's column.
+	// Schema of the result. A result column may have another type than the table's column. nil = it depends on the value of
+	// a parameter ("SELECT $a"), and the Result has it.
 	Schema() *arrow.Schema
 	// References in the order of the statement's text.
 	References() []Reference

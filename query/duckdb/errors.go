@@ -4,6 +4,7 @@ package duckdb
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"regexp"
 	"strconv"
@@ -123,6 +124,42 @@ func runeOffset(s string, column int) int {
 		at += n
 	}
 	return at
+}
+
+// engineError is DuckDB's own error.
+type engineError struct {
+	kind bindings.ErrorType
+	text string
+}
+
+func (e *engineError) Error() string { return e.text }
+
+// taken reads and frees an error of the C API. Some are JSON objects.
+func taken(ed bindings.ErrorData) error {
+	defer bindings.DestroyErrorData(&ed)
+	if !bindings.ErrorDataHasError(ed) {
+		return nil
+	}
+	e := &engineError{kind: bindings.ErrorDataErrorType(ed), text: bindings.ErrorDataMessage(ed)}
+	var object struct {
+		Type    string `json:"exception_type"`
+		Message string `json:"exception_message"`
+	}
+	if json.Unmarshal([]byte(e.text), &object) == nil && object.Message != "" {
+		e.text = object.Type + " Error: " + object.Message
+	}
+	return e
+}
+
+// classOf says what kind of fault the engine found, 0 for any other error.
+func (s *statement) classOf(err error) query.Class {
+	if f, ok := errors.AsType[*plan.Fault](err); ok {
+		return f.Class
+	}
+	if e, ok := errors.AsType[*engineError](err); ok {
+		return class(e)
+	}
+	return 0
 }
 
 // class of DuckDB's error type; the C API gives it for results, and only the text for the rest.

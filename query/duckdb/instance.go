@@ -168,11 +168,3 @@ func (in *instance) close() {
 	bindings.Disconnect(&in.conn)
 	bindings.Close(&in.db)
 }
-
-// engineError is DuckDB's own error.
-type engineError struct {
-	kind bindings.ErrorType
-	text string
-}
-
-func (e *engineError) Error() string { return e.text }

@@ -219,3 +219,19 @@ func run(ctx context.Context, e query.Engine, st query.Statement, t query.Tables
 	}
 	return lines, nil
 }
+
+// checkError demands a *query.Error of the class whose text has a part.
+func checkError(tb testing.TB, what string, err error, class query.Class, part string) {
+	tb.Helper()
+	e, ok := errors.AsType[*query.Error](err)
+	switch {
+	case err == nil:
+		tb.Errorf("%s: no error", what)
+	case !ok:
+		tb.Errorf("%s: %T %v", what, err, err)
+	case e.Class != class:
+		tb.Errorf("%s: class %s, not %s: %v", what, e.Class, class, err)
+	case !strings.Contains(err.Error(), part):
+		tb.Errorf("%s: %q does not have %q", what, err, part)
+	}
+}

@@ -121,12 +121,3 @@ func (r *reference) close() {
 		bindings.DestroyLogicalType(&r.columns[i].logical)
 	}
 }
-
-// taken reads and frees an error of the C API.
-func taken(ed bindings.ErrorData) error {
-	defer bindings.DestroyErrorData(&ed)
-	if bindings.ErrorDataHasError(ed) {
-		return &engineError{kind: bindings.ErrorDataErrorType(ed), text: bindings.ErrorDataMessage(ed)}
-	}
-	return nil
-}

@@ -165,6 +165,7 @@ func (s *statement) constant(value string) (kind, text string, err error) {
 }
 
 func (s *statement) parameterConstant(name string) (kind, text string, err error) {
+	s.atParams[name] = true
 	switch v := s.st.Params[name].(type) {
 	case nil:
 		return "", "", fmt.Errorf("parameter $%s has no value", name)

@@ -56,11 +56,15 @@ func (s *statement) start(ctx context.Context) (*rows, error) {
 
 // arrowSchema frees the types.
 func arrowSchema(o bindings.ArrowOptions, types []bindings.LogicalType, names []string) (*arrow.Schema, error) {
+	defer destroyTypes(types)
 	schema, ed := bindings.NewArrowSchema(o, types, names)
+	return schema, taken(ed)
+}
+
+func destroyTypes(types []bindings.LogicalType) {
 	for i := range types {
 		bindings.DestroyLogicalType(&types[i])
 	}
-	return schema, taken(ed)
 }
 
 func (r *rows) failure() error {

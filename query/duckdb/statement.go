@@ -33,6 +33,8 @@ type statement struct {
 	prepared bindings.PreparedStatement
 	refs     []*reference
 	rows     *rows
+	literals map[string]typed // of the parameters; the values themselves are bound and gone
+	atParams map[string]bool  // parameters of AT clauses
 	schema   *arrow.Schema
 	planText string
 
@@ -47,7 +49,8 @@ type statement struct {
 var errStatementClosed = errors.New("query: the statement is closed")
 
 func newStatement(e *engine, st query.Statement, spill string) *statement {
-	s := &statement{engine: e, st: st, spill: spill, busy: make(chan struct{}, 1)}
+	s := &statement{engine: e, st: st, spill: spill, busy: make(chan struct{}, 1),
+		literals: map[string]typed{}, atParams: map[string]bool{}}
 	s.life, s.end = context.WithCancelCause(context.Background())
 	s.busy <- struct{}{}
 	return s
@@ -91,17 +94,7 @@ func (s *statement) prepare(ctx context.Context, t query.Tables) error {
 	if err := s.resolve(ctx, t, refs); err != nil {
 		return err
 	}
-	if err := s.makeViews(); err != nil {
-		return err
-	}
-	// one transaction for plan and run, so that now() is the same instant in both
-	if err := s.in.exec("BEGIN TRANSACTION"); err != nil {
-		return err
-	}
-	if err := s.plan(); err != nil {
-		return err
-	}
-	return s.bind()
+	return s.plan()
 }
 
 // checkText refuses what cannot cross the C API, or would be cut there.

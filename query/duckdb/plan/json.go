@@ -63,6 +63,18 @@ func bareFloat(s string) string {
 	return ""
 }
 
+// Failure is the error that a document reports, a *Fault, or nil.
+func Failure(doc string) error {
+	d, err := decode(doc)
+	if err != nil {
+		return err
+	}
+	if f := failure(d); f != nil {
+		return f
+	}
+	return nil
+}
+
 // failure is the error that a document reports instead of a tree, nil if there is none.
 func failure(d node) *Fault {
 	if bad, _ := d["error"].(bool); !bad {
