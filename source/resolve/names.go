@@ -5,6 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/lakescan/lakescan/expr"
 )
 
 // maxDepth bounds the nesting of name mappings and schemas.
@@ -12,7 +16,53 @@ const maxDepth = 64
 
 // Names is a table's name mapping (property schema.name-mapping.default; Iceberg specification, "Name mapping
 // serialization"), shared by the tasks of a scan; nil = none. It is immutable.
-type Names struct{ root level }
+type Names struct {
+	root  level
+	plain bool
+}
+
+// PlainNames is the mapping of files that belong to no table: a column is found by its id where schema and file have one, else by its
+// name. The ids of the schema may be made up (MakeIDs), so that predicates can be bound.
+func PlainNames() *Names { return &Names{plain: true} }
+
+func (n *Names) byName() bool { return n != nil && n.plain }
+
+// MakeIDs gives every field that has no id, at any depth, one that no file uses, and makes every field optional: a later file may lack it.
+func MakeIDs(s *arrow.Schema) *arrow.Schema {
+	next := madeUpID
+	fields := make([]arrow.Field, s.NumFields())
+	for i, f := range s.Fields() {
+		fields[i] = withIDs(f, &next)
+	}
+	md := s.Metadata()
+	return arrow.NewSchema(fields, &md)
+}
+
+// madeUpID is where ids without a meaning begin: above those of tables, below the reserved ones.
+const madeUpID = 1 << 30
+
+func withIDs(f arrow.Field, next *int) arrow.Field {
+	if _, ok := expr.FieldID(f); !ok {
+		f = expr.WithFieldID(f, *next)
+		*next++
+	}
+	switch t := f.Type.(type) {
+	case *arrow.StructType:
+		fields := t.Fields()
+		for i := range fields {
+			fields[i] = withIDs(fields[i], next)
+		}
+		f.Type = arrow.StructOf(fields...)
+	case *arrow.MapType:
+		key := withIDs(t.KeyField(), next)
+		key.Nullable = false
+		f.Type = arrow.MapOfFields(key, withIDs(t.ItemField(), next))
+	case *arrow.ListType:
+		f.Type = arrow.ListOfField(withIDs(t.ElemField(), next))
+	}
+	f.Nullable = true
+	return f
+}
 
 // level maps the names of one level: dots are part of a name, and case counts.
 type level map[string]*mapped
@@ -34,7 +84,7 @@ func ParseNames(text []byte) (*Names, error) {
 	if err != nil {
 		return nil, &Error{Reason: "name mapping: " + err.Error(), Err: ErrInvalid}
 	}
-	return &Names{root}, nil
+	return &Names{root: root}, nil
 }
 
 func parseLevel(text []byte, depth int) (level, error) {

@@ -156,6 +156,9 @@ func (r *resolver) field(want arrow.Field, s scope, at []string, depth int) (par
 
 // find looks for the file's column by id, then, in a file without ids, by the mapping; a constant goes before the mapping.
 func (r *resolver) find(want arrow.Field, s scope, at []string) (*arrow.Field, *mapped, error) {
+	if r.in.Names.byName() {
+		return r.findPlain(want, s, at)
+	}
 	id, hasID := expr.FieldID(want)
 	var found *arrow.Field
 	var names *mapped
@@ -181,6 +184,30 @@ func (r *resolver) find(want arrow.Field, s scope, at []string) (*arrow.Field, *
 		found, names = &s.fields[i], m
 	}
 	return found, names, nil
+}
+
+// findPlain looks for the column of a list of plain files: by id where both sides have one, else by name.
+func (r *resolver) findPlain(want arrow.Field, s scope, at []string) (*arrow.Field, *mapped, error) {
+	id, hasID := expr.FieldID(want)
+	var byID, named *arrow.Field
+	for i, f := range s.fields {
+		if fid, ok := expr.FieldID(f); ok && hasID && fid == id {
+			if byID != nil {
+				return nil, nil, r.fail(want, at, "the file has two such columns, "+quote(byID.Name)+" and "+quote(f.Name), ErrInvalid)
+			}
+			byID = &s.fields[i]
+		}
+		if f.Name == want.Name {
+			if named != nil {
+				return nil, nil, r.fail(want, at, "the file has two columns of this name", ErrInvalid)
+			}
+			named = &s.fields[i]
+		}
+	}
+	if byID != nil {
+		return byID, nil, nil
+	}
+	return named, nil, nil
 }
 
 // read plans a column that the file has. s carries the column's own path and mapping.
@@ -236,7 +263,7 @@ func (r *resolver) structural(want, file arrow.Field, role string, s scope, at [
 		return parquet.Column{}, r.fail(want, at, "nested too deep", ErrInvalid)
 	}
 	id, ok1 := expr.FieldID(want)
-	if fid, ok2 := expr.FieldID(file); ok1 && ok2 && id != fid {
+	if fid, ok2 := expr.FieldID(file); ok1 && ok2 && id != fid && !r.in.Names.byName() {
 		return parquet.Column{}, r.fail(want, at, "the file's "+role+" has another field id", ErrInvalid)
 	}
 	if want.Type.ID() == arrow.NULL {
