@@ -3,12 +3,13 @@ package parquet
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/lakescan/lakescan/expr"
 	"github.com/lakescan/lakescan/parquet/build"
-	"github.com/lakescan/lakescan/parquet/rowsel"
 	"github.com/lakescan/lakescan/parquet/schema"
+	"github.com/lakescan/lakescan/parquet/thrift"
 )
 
 // origin is where a bound column's values come from.
@@ -25,6 +26,7 @@ type bound struct {
 	Column
 	origin origin
 	part   Part
+	filter bool // the filter reads it
 	node   *schema.Node
 	plan   *build.Plan
 	leaves []int // chunks it reads
@@ -36,7 +38,14 @@ type Reader struct {
 	cols   []bound
 	schema *arrow.Schema
 	filter expr.Expr
+	leaves map[int]filterLeaf // columns of the filter by field id
 	o      Options
+
+	// index caches what Prune has seen; it changes how much is read, never what.
+	index struct {
+		sync.Mutex
+		offsets map[[2]int]*thrift.OffsetIndex // by row group and leaf
+	}
 }
 
 // Bind makes a Reader for the wanted columns. filter is bound (field ids of the columns' Output, nested leaves included) and
@@ -51,13 +60,14 @@ func (f *Footer) Bind(cols []Column, filter expr.Expr, o Options) (*Reader, erro
 		if err != nil {
 			return nil, err
 		}
-		b.part = PartRest
-		if b.origin == fromFile && readsAny(c.Output, ids) {
+		b.part, b.filter = PartRest, readsAny(c.Output, ids)
+		if b.filter {
 			b.part = PartFilter
 		}
 		r.cols[i], fields[i] = b, c.Output
 	}
 	r.schema = arrow.NewSchema(fields, nil)
+	r.leaves = f.filterLeaves(cols, ids)
 	return r, nil
 }
 
@@ -124,9 +134,4 @@ func readsAny(f arrow.Field, ids map[int]bool) bool {
 		}
 	}
 	return false
-}
-
-// Prune uses the evidence at hand (ev may be nil: the footer alone).
-func (r *Reader) Prune(rg int, ev Bytes) (expr.Verdict, rowsel.Selection) {
-	return expr.Some, rowsel.Selection{}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime/debug"
 
 	"github.com/lakescan/lakescan/parquet/build"
@@ -12,38 +11,6 @@ import (
 	"github.com/lakescan/lakescan/parquet/encoding"
 	"github.com/lakescan/lakescan/parquet/page"
 )
-
-// chunkPages walks the pages of a chunk through the bytes at hand.
-type chunkPages struct {
-	bytes    Bytes
-	off, end int64  // of the chunk
-	at       int64  // next page
-	win      []byte // bytes at hand from at on
-}
-
-// Next reads the next page.
-func (c *chunkPages) Next(p *page.Page) error {
-	if c.at >= c.end {
-		return io.EOF
-	}
-	if len(c.win) == 0 {
-		b, err := c.bytes.Slice(c.at, c.end-c.at)
-		if err != nil {
-			return err
-		}
-		c.win = b
-	}
-	n, err := page.Read(c.win, c.at, p)
-	if err != nil {
-		return err
-	}
-	c.at += int64(n)
-	c.win = c.win[n:]
-	return nil
-}
-
-// SeekRow knows no places.
-func (c *chunkPages) SeekRow(int64) (int64, bool) { return 0, false }
 
 // guard turns a panic into ErrCorrupt. None is expected: unsafe code checks its input before, so a panic is a fault of
 // ours; it must not end the process that scans other files.

@@ -21,6 +21,7 @@ import (
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/lakescan/lakescan/expr"
 	"github.com/lakescan/lakescan/memory"
+	"github.com/lakescan/lakescan/parquet/prune"
 	"github.com/lakescan/lakescan/parquet/rowsel"
 )
 
@@ -42,6 +43,8 @@ type Options struct {
 	MaxPage int64
 	// SkipCRC leaves out page checksums.
 	SkipCRC bool
+	// PruneOff switches evaluators off. Rows do not depend on it.
+	PruneOff prune.Off
 }
 
 // DefaultOptions are those of a zero Options.

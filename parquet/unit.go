@@ -28,25 +28,34 @@ type cursor interface {
 	Close()
 }
 
-// group is what the units of a row group share: a cursor a column.
+// group is what the units of a row group share.
 type group struct {
-	r     *Reader
-	rg    int
-	cols  []groupColumn
-	units int
-	left  atomic.Int32 // units not closed
+	r    *Reader
+	rg   int
+	cols []groupColumn
+	left atomic.Int32 // units not closed
 }
 
+// groupColumn keeps the cursor of an output column between units, so that units taken in order go on where the one before
+// stopped: in the middle of a page, with the dictionary read. Another order costs a walk over page headers.
 type groupColumn struct {
 	mu struct {
 		sync.Mutex
-		busy bool
-		next int // unit whose turn it is
-		err  error
+		idle *openCursor
 	}
-	cur   cursor
+}
+
+// openCursor is a cursor with its place.
+type openCursor struct {
+	cursor
 	pages []*chunkPages
-	row   int64 // next row of the cursor, in the row group
+	row   int64 // next row in the row group
+}
+
+func (c *openCursor) give(b Bytes) {
+	for _, p := range c.pages {
+		p.give(b)
+	}
 }
 
 // segment is a finished array of which some rows were handed out.
@@ -58,23 +67,23 @@ type segment struct {
 // unitColumn is an output column of a unit.
 type unitColumn struct {
 	segments []segment
-	done     int // rows decoded
-	decoded  bool
+	done     int         // rows decoded
+	begun    bool        // by Decode
+	rest     *openCursor // of a column that stopped early because its strings are long; Next goes on
 }
 
 // Unit is one window of rows of a row group. Decode calls for different columns may run at once; Next follows when all
 // are done, and belongs to one goroutine.
 type Unit struct {
 	g     *group
-	index int
 	from  int64 // window in the row group
 	to    int64
 	sel   rowsel.Selection // relative to the row group
-	rows  int              // selected ones
+	rows  int              // selected ones in the window
 	at    int              // handed out
 	cols  []unitColumn
 	fills []fill
-	close atomic.Bool
+	done  atomic.Bool // closed
 }
 
 // maxUnits bounds the windows of a row group; beyond it windows grow.
@@ -89,7 +98,7 @@ const maxUnitRows = 1 << 24
 func (r *Reader) Open(rg int, sel rowsel.Selection) ([]*Unit, error) {
 	g := &group{r: r, rg: rg, cols: make([]groupColumn, len(r.cols))}
 	for i := range r.cols {
-		if err := g.open(i); err != nil {
+		if err := r.readable(rg, i); err != nil {
 			return nil, err
 		}
 	}
@@ -97,33 +106,80 @@ func (r *Reader) Open(rg int, sel rowsel.Selection) ([]*Unit, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.units = len(units)
 	g.left.Store(int32(len(units)))
 	return units, nil
 }
 
-func (g *group) open(i int) error {
-	b, c := &g.r.cols[i], &g.cols[i]
-	if b.origin != fromFile {
-		return nil
-	}
-	f := g.r.f
-	for _, leaf := range b.leaves {
-		off, n, err := f.ChunkRange(g.rg, leaf)
-		if err != nil {
+// readable checks the chunks of an output column.
+func (r *Reader) readable(rg, col int) error {
+	f := r.f
+	for _, leaf := range r.cols[col].leaves {
+		if _, _, err := f.ChunkRange(rg, leaf); err != nil {
 			return err
 		}
-		if err := codec.Supported(f.Chunk(g.rg, leaf).Codec); err != nil {
-			return &UnsupportedError{Ability: err.Error(), RowGroup: g.rg, Column: f.tree.Leaves[leaf].String()}
+		if err := codec.Supported(f.Chunk(rg, leaf).Codec); err != nil {
+			return &UnsupportedError{Ability: err.Error(), RowGroup: rg, Column: f.tree.Leaves[leaf].String()}
 		}
-		c.pages = append(c.pages, &chunkPages{off: off, end: off + n, at: off})
+	}
+	return nil
+}
+
+// newCursor starts at the row group's first row.
+func (g *group) newCursor(col int) *openCursor {
+	b, f := &g.r.cols[col], g.r.f
+	c := &openCursor{}
+	for _, leaf := range b.leaves {
+		c.pages = append(c.pages, newChunkPages(g.r, g.rg, leaf))
 	}
 	o := build.Options{Allocator: g.r.o.Allocator, MaxPage: g.r.o.MaxPage, SoftBytes: softBytes(g.r.o), SkipCRC: g.r.o.SkipCRC}
 	if g.r.o.Decoded != nil {
 		o.Account = g.r.o.Decoded
 	}
-	c.cur = build.New(b.plan, f.Chunk(g.rg, b.leaves[0]).Codec, c.pages[0], o)
-	return nil
+	c.cursor = build.New(b.plan, f.Chunk(g.rg, b.leaves[0]).Codec, c.pages[0], o)
+	return c
+}
+
+// borrow gives a cursor that stands at row from or before.
+func (g *group) borrow(col int, from int64) *openCursor {
+	gc := &g.cols[col]
+	gc.mu.Lock()
+	defer gc.mu.Unlock()
+	if c := gc.mu.idle; c != nil && c.row <= from {
+		gc.mu.idle = nil
+		return c
+	}
+	return g.newCursor(col)
+}
+
+// giveBack keeps the cursor for the next unit, unless another one got further.
+func (g *group) giveBack(col int, c *openCursor) {
+	c.give(nil)
+	gc := &g.cols[col]
+	gc.mu.Lock()
+	defer gc.mu.Unlock()
+	switch {
+	case c.row >= g.r.f.Rows(g.rg) || g.left.Load() == 0:
+	case gc.mu.idle == nil:
+		gc.mu.idle = c
+		return
+	case gc.mu.idle.row < c.row:
+		gc.mu.idle, c = c, gc.mu.idle
+	}
+	c.Close()
+}
+
+// end closes the cursors that are left.
+func (g *group) end() {
+	for i := range g.cols {
+		gc := &g.cols[i]
+		gc.mu.Lock()
+		c := gc.mu.idle
+		gc.mu.idle = nil
+		gc.mu.Unlock()
+		if c != nil {
+			c.Close()
+		}
+	}
 }
 
 // softBytes is where a column's string bytes end an array: estimates of a unit can be wrong by that much.
@@ -142,7 +198,7 @@ func (g *group) windows(sel rowsel.Selection) ([]*Unit, error) {
 	for from, to := range sel.Ranges(total) {
 		for from < to {
 			if u == nil || int64(u.rows) == per {
-				u = &Unit{g: g, index: len(units), from: from, sel: sel, cols: make([]unitColumn, len(g.cols))}
+				u = &Unit{g: g, from: from, sel: sel, cols: make([]unitColumn, len(g.cols))}
 				units = append(units, u)
 			}
 			n := min(to-from, per-int64(u.rows))
@@ -187,14 +243,16 @@ func (g *group) unitRows() int64 {
 // Rows is how many rows the unit hands out.
 func (u *Unit) Rows() int { return u.rows }
 
-// Bounds are the unit's rows in the row group, [from, to); selected ones lie within.
-func (u *Unit) Bounds() (from, to int64) { return u.from, u.to }
+// Selection is the rows that the unit hands out, relative to the row group.
+func (u *Unit) Selection() rowsel.Selection {
+	return rowsel.FromRanges(u.from, u.to).And(u.sel)
+}
 
-// Columns lists the output columns of a part that Decode must be called for.
+// Columns lists the output columns of a part that Decode must be called for: none when no row is left.
 func (u *Unit) Columns(p Part) []int {
 	var out []int
 	for i := range u.g.r.cols {
-		if b := &u.g.r.cols[i]; b.origin == fromFile && b.part == p {
+		if b := &u.g.r.cols[i]; b.origin == fromFile && b.part == p && u.rows > 0 {
 			out = append(out, i)
 		}
 	}
@@ -203,81 +261,63 @@ func (u *Unit) Columns(p Part) []int {
 
 // Decode is the work item (unit, column): it decodes the unit's selected rows of one output column. ctx is looked at once
 // a page. b must hold what Ranges named and stay valid until the unit is closed; a miss in it is its error, wrapped.
-// Units of a row group come in order, for each column.
+//
+// Units of a row group may be decoded in any order and at once, but in order is cheapest: a column then goes on where the
+// unit before it stopped.
 func (u *Unit) Decode(ctx context.Context, col int, b Bytes) error {
-	gc := &u.g.cols[col]
-	if gc.cur == nil {
+	uc := &u.cols[col]
+	if u.g.r.cols[col].origin != fromFile {
 		return nil
 	}
-	if err := gc.enter(u.index); err != nil {
-		return err
+	if uc.begun {
+		return fmt.Errorf("parquet: column %s of a unit decoded twice", u.g.r.name(col))
 	}
-	for _, p := range gc.pages {
-		p.bytes, p.win = b, nil
+	uc.begun = true
+	c := u.g.borrow(col, u.from)
+	c.give(b)
+	return u.run(ctx, col, c)
+}
+
+// run decodes until the unit's rows are done or the column's array is full.
+func (u *Unit) run(ctx context.Context, col int, c *openCursor) error {
+	uc := &u.cols[col]
+	full, err := u.decode(ctx, col, c)
+	switch {
+	case err != nil:
+		c.Close()
+	case full:
+		uc.rest = c
+	default:
+		u.g.giveBack(col, c)
 	}
-	err := u.decode(ctx, col, gc)
-	gc.leave(u, err)
 	return err
 }
 
-func (c *groupColumn) enter(unit int) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case c.mu.err != nil:
-		return c.mu.err
-	case c.mu.busy || c.mu.next != unit:
-		return fmt.Errorf("parquet: unit %d of a column decoded while it is the turn of unit %d", unit, c.mu.next)
-	}
-	c.mu.busy = true
-	return nil
-}
-
-func (c *groupColumn) leave(u *Unit, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.mu.busy = false
-	if err != nil {
-		c.mu.err = err
-		c.cur.Close()
-		return
-	}
-	c.mu.next = u.index + 1
-	if c.mu.next == u.g.units {
-		c.cur.Close()
-	}
-}
-
-func (u *Unit) decode(ctx context.Context, col int, gc *groupColumn) (err error) {
+func (u *Unit) decode(ctx context.Context, col int, c *openCursor) (full bool, err error) {
 	uc := &u.cols[col]
-	defer func() { err = locate(err, u.g.rg, u.g.r.name(col), gc.cur) }()
+	defer func() { err = locate(err, u.g.rg, u.g.r.name(col), c) }()
 	defer guard(&err)
-	gc.cur.Begin(u.rows)
-	for from, to := range u.sel.Between(u.from, u.to) {
-		if from > gc.row {
-			if err := gc.cur.Skip(ctx, from-gc.row); err != nil {
-				return err
+	c.Begin(u.rows - uc.done)
+	for from, to := range u.sel.Between(max(u.from, c.row), u.to) {
+		if from > c.row {
+			if err := c.Skip(ctx, from-c.row); err != nil {
+				return false, err
 			}
-			gc.row = from
+			c.row = from
 		}
-		for gc.row < to {
-			n, err := gc.cur.Append(ctx, int(to-gc.row))
-			if err != nil {
-				return err
-			}
-			gc.row += int64(n)
-			uc.done += n
-			if gc.row < to { // the array is full
-				uc.segments = append(uc.segments, segment{arr: gc.cur.Finish()})
-				gc.cur.Begin(u.rows - uc.done)
-			}
+		n, err := c.Append(ctx, int(to-from))
+		if err != nil {
+			return false, err
+		}
+		c.row += int64(n)
+		uc.done += n
+		if c.row < to {
+			full = true
+			break
 		}
 	}
-	if gc.cur.Rows() > 0 || len(uc.segments) == 0 {
-		uc.segments = append(uc.segments, segment{arr: gc.cur.Finish()})
-	}
-	uc.decoded = true
-	return nil
+	uc.segments = append(uc.segments, segment{arr: c.Finish()})
+	return full, nil
 }
 
 func (r *Reader) name(col int) string {
@@ -296,12 +336,13 @@ func (u *Unit) Next(rows int) (arrow.RecordBatch, error) {
 	if rows <= 0 {
 		rows = u.g.r.o.BatchRows
 	}
-	n, err := u.batchRows(rows)
-	if err != nil {
+	if err := u.refill(); err != nil {
 		return nil, err
 	}
+	n := u.batchRows(rows)
 	arrs := make([]arrow.Array, len(u.cols))
 	for i := range u.cols {
+		var err error
 		if arrs[i], err = u.take(i, n); err != nil {
 			for _, a := range arrs[:i] {
 				a.Release()
@@ -317,19 +358,34 @@ func (u *Unit) Next(rows int) (arrow.RecordBatch, error) {
 	return rec, nil
 }
 
+// refill makes sure that every column has rows at hand.
+func (u *Unit) refill() error {
+	for i := range u.cols {
+		c := &u.cols[i]
+		if u.g.r.cols[i].origin != fromFile || len(c.segments) > 0 {
+			continue
+		}
+		if c.rest == nil {
+			return fmt.Errorf("parquet: Next before column %s was decoded", u.g.r.name(i))
+		}
+		rest := c.rest
+		c.rest = nil
+		if err := u.run(context.Background(), i, rest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // batchRows is how many rows the next batch has.
-func (u *Unit) batchRows(rows int) (int, error) {
+func (u *Unit) batchRows(rows int) int {
 	n := min(rows, u.rows-u.at)
 	perRow := 0.0
 	for i := range u.cols {
 		if u.g.r.cols[i].origin != fromFile {
 			continue
 		}
-		c := &u.cols[i]
-		if !c.decoded {
-			return 0, fmt.Errorf("parquet: Next before column %s was decoded", u.g.r.name(i))
-		}
-		s := &c.segments[0]
+		s := &u.cols[i].segments[0]
 		n = min(n, s.arr.Len()-s.used)
 		perRow += bytesOf(s.arr.Data()) / float64(max(s.arr.Len(), 1))
 	}
@@ -339,7 +395,7 @@ func (u *Unit) batchRows(rows int) (int, error) {
 	if n > 64 && n < u.rows-u.at {
 		n &^= 63
 	}
-	return n, nil
+	return n
 }
 
 func bytesOf(d arrow.ArrayData) float64 {
@@ -380,19 +436,21 @@ func (u *Unit) take(i, n int) (arrow.Array, error) {
 	return a, nil
 }
 
-// Narrow applies the late filter before the rest is decoded.
-func (u *Unit) Narrow(sel rowsel.Selection) {}
-
 // Close frees what was not handed out; idempotent. The batches handed out live on. No Decode may be running.
 func (u *Unit) Close() {
-	if u.close.Swap(true) {
+	if u.done.Swap(true) {
 		return
 	}
 	for i := range u.cols {
-		for _, s := range u.cols[i].segments {
+		c := &u.cols[i]
+		for _, s := range c.segments {
 			s.arr.Release()
 		}
-		u.cols[i].segments = nil
+		c.segments = nil
+		if c.rest != nil {
+			c.rest.Close()
+			c.rest = nil
+		}
 	}
 	for i := range u.fills {
 		u.fills[i].release()
@@ -400,10 +458,6 @@ func (u *Unit) Close() {
 	u.fills = nil
 	u.at = u.rows
 	if u.g.left.Add(-1) == 0 {
-		for i := range u.g.cols {
-			if c := u.g.cols[i].cur; c != nil {
-				c.Close()
-			}
-		}
+		u.g.end()
 	}
 }
