@@ -108,10 +108,10 @@ func Temporary(err error) bool {
 	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrCorrupt)
 }
 
-// Throttled reports whether the store asked to slow down.
+// Throttled reports whether the store asked to slow down, in so many words: a plain 503 may come from a proxy before a dead server.
 func Throttled(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && (e.Status == 429 || e.Status == 503 || throttleCodes[e.Code])
+	return ok && (e.Status == 429 || throttleCodes[e.Code])
 }
 
 var throttleCodes = map[string]bool{

@@ -36,7 +36,7 @@ func (rt *retry) Read(ctx context.Context, loc Location, r Range, dst []byte, o 
 
 func (rd *reading) run(ctx context.Context) ([]byte, Info, error) {
 	fresh := false
-	failures := 0
+	var tr trouble
 	for n := 1; ; n++ {
 		had := len(rd.got)
 		data, info, err := rd.attempt(ctx, &Attempt{Number: n, Fresh: fresh})
@@ -52,9 +52,9 @@ func (rd *reading) run(ctx context.Context) ([]byte, Info, error) {
 			rd.keep(data, info)
 		}
 		if len(rd.got) < had+enough {
-			failures++
+			tr.failures++
 		}
-		if stop := rd.rt.again(ctx, rd.loc, max(failures, 1), err); stop != nil {
+		if stop := rd.rt.again(ctx, rd.loc, &tr, n, err); stop != nil {
 			return rd.got, info, rd.explain(final(stop, n))
 		}
 		fresh = needsFresh(err)

@@ -13,11 +13,12 @@ import (
 // RetryConfig; the zero value takes the defaults named here.
 type RetryConfig struct {
 	Attempts   int           // of one call, 0 = 5; a resumed body that gained 256 KiB is not counted
+	Throttle   time.Duration // how long SlowDown and 429 are waited out, however many attempts that makes; 0 = 30 s
 	Base, Cap  time.Duration // full jitter: attempt n waits a random part of min(Cap, Base*2^(n-1)); 0 = 50 ms, 2 s
 	RetryAfter time.Duration // longest wait that a server's Retry-After gets, 0 = 5 s (MinIO asks for 60 on every 503)
 
-	// Retries in all are at most Share of the requests (0 = 0.10) plus Burst (0 = 100) plus PerSecond (0 = 10); a retry waits for its turn
-	// up to Patience (0 = 10 s), then its call fails. So an outage is not made worse, and throttling is waited out.
+	// Retries in all are at most Share of the requests (0 = 0.10) plus Burst (0 = 100) plus PerSecond (0 = 10); a call's retries wait
+	// for their turns up to Patience (0 = 10 s; Throttle if that was the trouble) in all, then it fails. So an outage is not made worse, and throttling slows the client down.
 	Share, Burst, PerSecond float64
 	Patience                time.Duration
 
@@ -31,7 +32,7 @@ type RetryConfig struct {
 // Validate reports every fault at once.
 func (c RetryConfig) Validate() error {
 	var errs []error
-	if c.Attempts < 0 || c.Base < 0 || c.Cap < 0 || c.RetryAfter < 0 || c.Patience < 0 {
+	if c.Attempts < 0 || c.Base < 0 || c.Cap < 0 || c.RetryAfter < 0 || c.Patience < 0 || c.Throttle < 0 {
 		errs = append(errs, errors.New("object: retry: negative attempts or waits"))
 	}
 	if c.Share < 0 || c.Burst < 0 || c.PerSecond < 0 || c.HedgeShare < 0 || c.HedgeShare > 1 {
@@ -57,6 +58,7 @@ func Retry(s Store, cfg RetryConfig) Store {
 	cfg.Base = orDefault(cfg.Base, 50*time.Millisecond)
 	cfg.Cap = orDefault(cfg.Cap, 2*time.Second)
 	cfg.RetryAfter = orDefault(cfg.RetryAfter, 5*time.Second)
+	cfg.Throttle = orDefault(cfg.Throttle, 30*time.Second)
 	cfg.Patience = orDefault(cfg.Patience, 10*time.Second)
 	cfg.HedgeShare = orDefault(cfg.HedgeShare, 0.02)
 	if cfg.Rand == nil {
@@ -101,13 +103,25 @@ func (rt *retry) tail(loc Location) *tail {
 // errSlowHeaders is the cause of an attempt that ended because no header came in time.
 var errSlowHeaders = fmt.Errorf("%w: no answer in time", ErrUnavailable)
 
-// pause decides what follows the failure of an attempt: a wait before the next, or the end. failures counts those so far.
-func (rt *retry) pause(ctx context.Context, failures int, err error) (time.Duration, bool) {
-	if failures >= rt.cfg.Attempts || !Temporary(err) {
+// trouble is what one call has been through.
+type trouble struct {
+	failures int           // that count
+	since    time.Time     // of the first failure
+	turns    time.Duration // waited for the budget
+}
+
+// pause decides what follows the failure of an attempt: a wait before the next, or the end.
+func (rt *retry) pause(ctx context.Context, tr *trouble, err error) (time.Duration, bool) {
+	now := time.Now()
+	if tr.since.IsZero() {
+		tr.since = now
+	}
+	asksForLess := Throttled(err) && now.Sub(tr.since) < rt.cfg.Throttle
+	if !Temporary(err) || (tr.failures >= rt.cfg.Attempts && !asksForLess) {
 		return 0, false
 	}
 	span := rt.cfg.Cap
-	if shift := failures - 1; shift < 30 {
+	if shift := max(tr.failures-1, 0); shift < 30 {
 		span = min(span, rt.cfg.Base<<shift)
 	}
 	wait := time.Duration(rt.cfg.Rand() * float64(span))
@@ -118,10 +132,15 @@ func (rt *retry) pause(ctx context.Context, failures int, err error) (time.Durat
 		}
 		wait = max(wait, asked)
 	}
-	turn, ok := rt.retries.reserve(time.Now(), rt.cfg.Patience)
+	patience := rt.cfg.Patience
+	if asksForLess {
+		patience = max(patience, rt.cfg.Throttle)
+	}
+	turn, ok := rt.retries.reserve(now, patience-tr.turns)
 	if !ok {
 		return 0, false
 	}
+	tr.turns += turn
 	wait = max(wait, turn)
 	if deadline, ok := ctx.Deadline(); ok {
 		if left := time.Until(deadline); wait >= left {
@@ -164,15 +183,15 @@ func needsFresh(err error) bool {
 }
 
 // again waits before the next attempt, and counts it. The error that ends the call is err, or the context's.
-func (rt *retry) again(ctx context.Context, loc Location, failures int, err error) error {
+func (rt *retry) again(ctx context.Context, loc Location, tr *trouble, attempt int, err error) error {
 	if Throttled(err) {
 		rt.tail(loc).throttled(time.Now())
 	}
-	wait, ok := rt.pause(ctx, failures, err)
+	wait, ok := rt.pause(ctx, tr, err)
 	if !ok {
 		return err
 	}
-	rt.meter.retry(loc, failures, wait, err)
+	rt.meter.retry(loc, attempt, wait, err)
 	if sleep(ctx, wait) != nil {
 		return &Error{Op: opOf(err), Location: loc, Err: fmt.Errorf("%w, while waiting after: %w", ContextError(ctx), err)}
 	}
@@ -191,12 +210,14 @@ func (rt *retry) repeat(loc Location) func(context.Context, func(context.Context
 	return func(ctx context.Context, op func(context.Context, *Attempt) error) error {
 		rt.retries.request()
 		fresh := false
+		var tr trouble
 		for n := 1; ; n++ {
 			err := op(ctx, &Attempt{Number: n, Fresh: fresh})
 			if err == nil {
 				return nil
 			}
-			if stop := rt.again(ctx, loc, n, err); stop != nil {
+			tr.failures++
+			if stop := rt.again(ctx, loc, &tr, n, err); stop != nil {
 				return final(stop, n)
 			}
 			fresh = needsFresh(err)

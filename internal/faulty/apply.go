@@ -2,7 +2,6 @@ package faulty
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -218,6 +217,9 @@ type writer struct {
 	begun  bool
 }
 
+// Unwrap lets http.ResponseController reach the connection.
+func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
 func (w *writer) WriteHeader(code int) {
 	if w.begun {
 		return
@@ -255,10 +257,7 @@ func (w *writer) Write(b []byte) (int, error) {
 		if err := w.send(b[:head]); err != nil {
 			return total - len(b), err
 		}
-		b = b[head:]
-		if b = w.spoil(s, b); b == nil && total > 0 {
-			return total, errors.New("faulty: body ended")
-		}
+		b = w.spoil(s, b[head:])
 	}
 	return total, w.send(b)
 }

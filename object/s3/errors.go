@@ -7,6 +7,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -121,12 +122,12 @@ func netError(err error) error {
 		unknown x509.UnknownAuthorityError
 		host    x509.HostnameError
 		record  tls.RecordHeaderError
-		alert   tls.AlertError
+		op      *net.OpError
 	)
 	switch {
 	case errors.As(err, &verify), errors.As(err, &unknown), errors.As(err, &host):
 		class, hint = object.ErrInvalid, " (the server's certificate is not trusted: set the CA file)"
-	case errors.As(err, &alert):
+	case errors.As(err, &op) && op.Op == "remote error": // an alert: crypto/tls keeps its type to itself
 		class, hint = object.ErrInvalid, " (TLS refused: is a client certificate wanted?)"
 	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		class, hint = object.ErrInvalid, " (the server speaks plain HTTP: write the endpoint with http://)"

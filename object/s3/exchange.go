@@ -95,11 +95,25 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	case resp.StatusCode >= 300:
 		r.takeError(x, resp)
-	case x.kind != object.Get:
+	case x.kind == object.Get:
+		tidy(resp.Header)
+	default:
 		resp.Body = &counted{ReadCloser: r.store.guard(x, resp.Body), x: x}
 	}
 	return resp, nil
 }
+
+// tidy keeps minio-go from refusing a good answer for headers that nobody here reads: a proxy's "Expires: 0", odd tags, no date.
+func tidy(h http.Header) {
+	for _, k := range []string{"Expires", "X-Amz-Tagging", "X-Amz-Tagging-Count", "X-Minio-Source-Mtime"} {
+		h.Del(k)
+	}
+	if _, err := http.ParseTime(h.Get("Last-Modified")); err != nil {
+		h.Set("Last-Modified", noDate)
+	}
+}
+
+const noDate = "Thu, 01 Jan 1970 00:00:00 GMT"
 
 // takeError reads the body of an error while the attempt lives, hands minio-go a copy, and then ends the attempt.
 func (r *recorder) takeError(x *exchange, resp *http.Response) {

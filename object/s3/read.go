@@ -31,7 +31,9 @@ func (s *Store) Read(ctx context.Context, loc object.Location, r object.Range, d
 		if err != nil {
 			return x.emptySuffix(r, o, &data, &info, dst, err)
 		}
-		info.ETag, info.Modified = stat.ETag, stat.LastModified
+		if info.ETag = stat.ETag; stat.LastModified.Unix() != 0 { // see tidy
+			info.Modified = stat.LastModified
+		}
 		data, err = s.receive(x, body, header, r, dst, o, &info)
 		return err
 	})
