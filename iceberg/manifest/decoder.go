@@ -16,6 +16,8 @@ import (
 
 // Projection says what is decoded beside the fields that every reader needs.
 type Projection struct {
+	// Schema is the one that the scan reads with; partition values take the types of its columns. nil = the table's current.
+	Schema  *meta.Schema
 	Metrics []int // field ids of the columns whose counts and bounds are wanted
 	Sizes   []int // field ids of the columns whose sizes are added up in Entry.ColumnBytes
 	// EachSize are the field ids of the columns whose sizes are wanted one by one; not together with Sizes.
@@ -85,7 +87,7 @@ func (d *Decoder) Open(data []byte, f *File) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{name: f.Path, file: f, lay: lay, rows: container.Rows(lay.program), next: f.FirstRowID}
+	r := &Reader{name: f.Path, file: f, spec: spec, lay: lay, rows: container.Rows(lay.program), next: f.FirstRowID}
 	if f.Deletes {
 		r.next = -1
 	}
@@ -257,17 +259,25 @@ func (d *Decoder) tuple(l *layout, file *avro.Schema, spec *meta.Spec) ([]avro.W
 
 // valueType is the type of a field's partition values, nil if nothing tells it.
 func (d *Decoder) valueType(p meta.PartitionField) arrow.DataType {
-	return PartitionType(d.table, p)
+	return PartitionType(d.table, d.proj.Schema, p)
 }
 
-// PartitionType is the type of the values of a partition field, with the source found in any schema of the table; nil if
-// nothing tells it.
-func PartitionType(table *meta.Metadata, p meta.PartitionField) arrow.DataType {
+// PartitionType is the type of the values of a partition field. The source is sought in schema (nil = none), then in all
+// schemas of the table, since it may have been dropped (case L34); nil if nothing tells the type.
+func PartitionType(table *meta.Metadata, schema *meta.Schema, p meta.PartitionField) arrow.DataType {
 	if len(p.Sources) != 1 {
 		return nil
 	}
+	var f meta.Field
+	var ok bool
+	if schema != nil {
+		f, ok = schema.Field(p.Sources[0])
+	}
+	if !ok {
+		f, ok = table.Field(p.Sources[0])
+	}
 	var source arrow.DataType
-	if f, ok := table.Field(p.Sources[0]); ok {
+	if ok {
 		source = f.Type.Arrow()
 	}
 	return resultType(p.Transform, source)

@@ -122,6 +122,7 @@ func (e *Entry) ColumnSize(i int) int64 {
 type Reader struct {
 	name  string
 	file  *File
+	spec  *meta.Spec
 	lay   *layout
 	rows  *avro.Rows
 	row   avro.Row
@@ -129,6 +130,9 @@ type Reader struct {
 	next  int64 // first row id of the next data file without one; -1 = none are given
 	count int
 }
+
+// Spec is the partition spec of the manifest's files.
+func (r *Reader) Spec() *meta.Spec { return r.spec }
 
 // Next returns the next live entry, io.EOF at the end. The entry is valid until the next call.
 func (r *Reader) Next() (*Entry, error) {

@@ -170,7 +170,7 @@ func NewWriter(w io.Writer, c WriterConfig) (*Writer, error) {
 	header := []specFieldJSON{}
 	named := map[string]bool{}
 	for _, p := range c.Spec.Fields {
-		t := PartitionType(c.Table, p)
+		t := PartitionType(c.Table, nil, p)
 		if t == nil {
 			return nil, &meta.UnsupportedError{Ability: "writing partitions of transform " + p.Transform.String(), Where: "partition field " + p.Name}
 		}

@@ -19,6 +19,7 @@ const MaxBytes = 256 << 20
 // Metadata is the parsed metadata of a table. It is immutable and safe to share; it keeps the document's bytes.
 type Metadata struct {
 	File            string // location of the document, empty if it came without one
+	How             string // how the document was found, for explain
 	FormatVersion   int
 	UUID            string
 	Location        string

@@ -99,3 +99,67 @@ func (f Field) Refusal() error {
 	}
 	return nil
 }
+
+// Path returns the chain of fields from the top level down to the field of an id, nil if the schema has none.
+func (s *Schema) Path(id int) []Field {
+	if _, ok := s.byID[id]; !ok {
+		return nil
+	}
+	return pathTo(s.Fields, id)
+}
+
+func pathTo(fields []Field, id int) []Field {
+	for _, f := range fields {
+		if f.ID == id {
+			return []Field{f}
+		}
+		if below := pathTo(f.Type.Fields, id); below != nil {
+			return append([]Field{f}, below...)
+		}
+	}
+	return nil
+}
+
+// Leaves appends the ids of the leaves at or below f: what files have columns and metrics for.
+func (f Field) Leaves(dst []int) []int {
+	if len(f.Type.Fields) == 0 {
+		return append(dst, f.ID)
+	}
+	for _, c := range f.Type.Fields {
+		dst = c.Leaves(dst)
+	}
+	return dst
+}
+
+// Prune returns f with only those struct fields below it that keep says are wanted, or that lead to one; ok is false if
+// nothing is left. A field that keep wants is kept whole.
+func (f Field) Prune(keep func(id int) bool) (Field, bool) {
+	if keep(f.ID) {
+		return f, true
+	}
+	var left []Field
+	for _, c := range f.Type.Fields {
+		if p, ok := c.Prune(keep); ok {
+			left = append(left, p)
+		} else if f.Type.Kind == Map {
+			left = append(left, c) // a map needs both
+		}
+	}
+	if len(left) == 0 || f.Type.Kind == Map && !f.leadsTo(keep) {
+		return Field{}, false
+	}
+	f.Type.Fields = left
+	return f, true
+}
+
+func (f Field) leadsTo(keep func(id int) bool) bool {
+	if keep(f.ID) {
+		return true
+	}
+	for _, c := range f.Type.Fields {
+		if c.leadsTo(keep) {
+			return true
+		}
+	}
+	return false
+}

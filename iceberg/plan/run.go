@@ -1,0 +1,170 @@
+package plan
+
+import (
+	"context"
+
+	"github.com/lakescan/lakescan/iceberg/manifest"
+	"github.com/lakescan/lakescan/iceberg/meta"
+	"github.com/lakescan/lakescan/object"
+	"github.com/lakescan/lakescan/source"
+)
+
+// maxListBytes bounds a manifest list or manifest.
+const maxListBytes = 64 << 20
+
+// run is one range over the tasks of a plan: the machine and the reads in flight.
+type run struct {
+	c      *Config
+	report *Report
+	m      *machine
+	reads  map[int]*read // by manifest, those between the window's head and next
+	waited bool          // for the manifest at the head
+}
+
+// read is one object on its way, or at hand.
+type read struct {
+	pending object.Pending // nil = from the cache
+	data    []byte
+}
+
+func (r *run) start(ctx context.Context) error {
+	m, err := newMachine(r.c, r.report)
+	if err != nil {
+		return err
+	}
+	files, err := r.list(ctx)
+	if err != nil {
+		return err
+	}
+	m.start(files)
+	r.m, r.reads = m, map[int]*read{}
+	return nil
+}
+
+// list reads the manifest list, or names the manifests that a snapshot of version 1 carries itself.
+func (r *run) list(ctx context.Context) ([]manifest.File, error) {
+	s := r.c.Snapshot
+	if s.ManifestList == "" {
+		files := make([]manifest.File, len(s.Manifests))
+		for i, path := range s.Manifests {
+			files[i] = manifest.Inline(path)
+		}
+		return files, nil
+	}
+	if s.KeyID != "" {
+		return nil, &meta.UnsupportedError{Ability: "encrypted manifest lists", Where: s.ManifestList}
+	}
+	rd, err := r.fetch(ctx, s.ManifestList)
+	if err != nil {
+		return nil, r.c.wrap(err, "manifest list")
+	}
+	defer rd.release()
+	data, _, err := rd.await(ctx, r.c.Cache, s.ManifestList)
+	if err != nil {
+		return nil, r.c.wrap(err, "manifest list")
+	}
+	return manifest.ReadList(data, s.ManifestList)
+}
+
+// fetch asks for an object, without waiting. The length that a list records is only a hint: some writers get it wrong, so
+// the object is read whole.
+func (r *run) fetch(ctx context.Context, path string) (*read, error) {
+	if data, ok := r.c.Cache.get(path); ok {
+		return &read{data: data}, nil
+	}
+	loc, err := object.ParseLocation(path)
+	if err != nil {
+		return nil, err
+	}
+	return &read{pending: r.c.Fetcher.Fetch(ctx, loc, object.Range{Len: -1}, object.ReadOptions{Limit: maxListBytes})}, nil
+}
+
+// await waits for the bytes, which are valid until release.
+func (rd *read) await(ctx context.Context, cache *Cache, path string) (data []byte, waited bool, err error) {
+	if rd.pending == nil {
+		return rd.data, false, nil
+	}
+	if p, ok := rd.pending.(interface{ Ready() bool }); !ok || !p.Ready() {
+		waited = true
+	}
+	if data, _, err = rd.pending.Await(ctx); err == nil {
+		cache.put(path, data)
+	}
+	return data, waited, err
+}
+
+func (rd *read) release() {
+	if rd.pending != nil {
+		rd.pending.Release()
+	}
+}
+
+// next pulls from the machine, and feeds it.
+func (r *run) next(ctx context.Context) (t source.Task, more bool, err error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return t, false, object.ContextError(ctx)
+		}
+		t, s, err := r.m.pull()
+		if err != nil {
+			return t, false, err
+		}
+		switch s {
+		case stepTask:
+			return t, true, nil
+		case stepEnd:
+			return t, false, nil
+		case stepUsed:
+			r.reads[r.m.win.head].release()
+			delete(r.reads, r.m.win.head)
+			r.m.win.used(r.waited)
+			err = r.request(ctx)
+		case stepWait:
+			if err = r.request(ctx); err == nil {
+				err = r.feed(ctx)
+			}
+		}
+		if err != nil {
+			return t, false, err
+		}
+	}
+}
+
+// request asks for all manifests that the window admits.
+func (r *run) request(ctx context.Context) error {
+	for {
+		i, ok := r.m.win.admit()
+		if !ok {
+			return nil
+		}
+		f := &r.m.files[i]
+		if f.Encrypted {
+			return &meta.UnsupportedError{Ability: "encrypted manifests", Where: f.Path}
+		}
+		rd, err := r.fetch(ctx, f.Path)
+		if err != nil {
+			return r.c.wrap(err, "manifest")
+		}
+		r.reads[i] = rd
+	}
+}
+
+// feed waits for the manifest at the head and gives it to the machine.
+func (r *run) feed(ctx context.Context) error {
+	i := r.m.win.head
+	f, rd := &r.m.files[i], r.reads[i]
+	data, waited, err := rd.await(ctx, r.c.Cache, f.Path)
+	if err != nil {
+		return r.c.wrap(err, "manifest")
+	}
+	r.waited = waited
+	r.report.fetched(len(data), rd.pending == nil, waited)
+	return r.m.arrive(data)
+}
+
+// close drops what is in flight.
+func (r *run) close() {
+	for _, rd := range r.reads {
+		rd.release()
+	}
+}

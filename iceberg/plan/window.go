@@ -1,0 +1,58 @@
+package plan
+
+// Sizes of the window of manifests in flight.
+const (
+	firstWindow = 4
+	maxWindow   = 32
+	// maxWindowBytes bounds the bytes of manifests in flight, beyond the one that is waited for.
+	maxWindowBytes = 16 << 20
+)
+
+// window says which manifests may be asked for: those of the barrier at once, of the others as many as there were waits
+// for, doubling, since a wait says that the window was too small to hide the latency. Manifests are asked for and used in
+// order.
+//
+//	0 ………… head ………… next ………… n
+//	used    in flight  not asked for
+type window struct {
+	lengths []int64 // -1 = unknown
+	barrier int     // the first so many are wanted before anything else
+	size    int
+	head    int
+	next    int
+	bytes   int64
+}
+
+func newWindow(lengths []int64, barrier int, lazy bool) *window {
+	w := &window{lengths: lengths, barrier: barrier, size: firstWindow}
+	if lazy {
+		w.size = 1
+	}
+	return w
+}
+
+func (w *window) length(i int) int64 { return max(w.lengths[i], 0) }
+
+// admit returns the next manifest to ask for, if one may be asked for now.
+func (w *window) admit() (i int, ok bool) {
+	inFlight := w.next - w.head
+	limit := w.size + max(0, w.barrier-w.head)
+	if w.next == len(w.lengths) || inFlight > 0 && (inFlight >= min(limit, maxWindow) || w.bytes+w.length(w.next) > maxWindowBytes) {
+		return 0, false
+	}
+	w.bytes += w.length(w.next)
+	w.next++
+	return w.next - 1, true
+}
+
+// used says that the manifest at the head is done with; waited, that it was not there when it was wanted.
+func (w *window) used(waited bool) {
+	w.bytes -= w.length(w.head)
+	w.head++
+	if waited {
+		w.size = min(2*w.size, maxWindow)
+	}
+}
+
+// drained reports that all are used.
+func (w *window) drained() bool { return w.head == len(w.lengths) }
