@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/lakescan/lakescan/expr"
 	"github.com/lakescan/lakescan/parquet/build"
+	"github.com/lakescan/lakescan/parquet/nested"
 	"github.com/lakescan/lakescan/parquet/schema"
 	"github.com/lakescan/lakescan/parquet/thrift"
 )
@@ -28,8 +29,10 @@ type bound struct {
 	part   Part
 	filter bool // the filter reads it
 	node   *schema.Node
-	plan   *build.Plan
-	leaves []int // chunks it reads
+	plan   *build.Plan // of a flat column
+	leaves []int       // chunks it reads
+	nested *nested.Plan
+	inner  []*build.Plan // of nested.Leaves; nil where only levels are read
 }
 
 // Reader reads chosen columns of one file. It is immutable and shared by workers.
@@ -97,7 +100,7 @@ func (f *Footer) bind(c Column) (bound, error) {
 		}
 	}
 	if !b.node.IsLeaf() {
-		return b, &UnsupportedError{Ability: "nested column", RowGroup: -1, Column: b.node.String()}
+		return b, f.bindNested(&b)
 	}
 	plan, err := build.NewPlan(b.node, c.Output.Type)
 	if err != nil {

@@ -3,9 +3,12 @@ package parquet
 import (
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/lakescan/lakescan/parquet/build"
 	"github.com/lakescan/lakescan/parquet/rowsel"
 )
@@ -37,11 +40,12 @@ func (u *Unit) FilterBatch() (rec arrow.RecordBatch, ok bool, err error) {
 			a = u.positions(u.rows)
 		case !c.begun:
 			return nil, false, fmt.Errorf("parquet: FilterBatch before column %s was decoded", u.g.r.name(i))
-		case len(c.segments) != 1 || c.rest != nil || c.segments[0].used > 0:
+		case c.rest != nil || u.at > 0:
 			return nil, false, nil
 		default:
-			a = c.segments[0].arr
-			a.Retain()
+			if a, err = c.joined(u.g.r.o.Allocator); err != nil {
+				return nil, false, err
+			}
 		}
 		arrs = append(arrs, a)
 		fields = append(fields, b.Output)
@@ -67,17 +71,53 @@ func (u *Unit) Narrow(sel rowsel.Selection) error {
 		if !c.begun {
 			continue
 		}
-		if c.rest != nil || len(c.segments) != 1 {
+		if c.rest != nil {
 			return errNarrow
 		}
-		s := &c.segments[0]
-		a := build.Compact(u.g.r.o.Allocator, s.arr, sel.Ranges(int64(u.rows)), rows)
-		s.arr.Release()
-		s.arr, c.done = a, rows
+		base := int64(0)
+		for k := range c.segments {
+			s := &c.segments[k]
+			n := int64(s.arr.Len())
+			a := build.Compact(u.g.r.o.Allocator, s.arr, shifted(sel.Between(base, base+n), -base), int(sel.CountBetween(base, base+n)))
+			s.arr.Release()
+			s.arr = a
+			base += n
+		}
+		c.segments = slices.DeleteFunc(c.segments, func(s segment) bool {
+			if s.arr.Len() > 0 {
+				return false
+			}
+			s.arr.Release()
+			return true
+		})
+		c.done = rows
 	}
 	u.sel = u.pick(sel)
 	u.rows = rows
 	return nil
+}
+
+func shifted(ranges iter.Seq2[int64, int64], by int64) iter.Seq2[int64, int64] {
+	return func(yield func(int64, int64) bool) {
+		for from, to := range ranges {
+			if !yield(from+by, to+by) {
+				return
+			}
+		}
+	}
+}
+
+// joined is the column as one array, a new reference.
+func (c *unitColumn) joined(mem arrowmem.Allocator) (arrow.Array, error) {
+	if len(c.segments) == 1 {
+		c.segments[0].arr.Retain()
+		return c.segments[0].arr, nil
+	}
+	arrs := make([]arrow.Array, len(c.segments))
+	for i, s := range c.segments {
+		arrs[i] = s.arr
+	}
+	return array.Concatenate(arrs, mem)
 }
 
 // pick turns a selection among the unit's rows into one of the row group's.

@@ -59,7 +59,7 @@ func readSelected(t *testing.T, file whole, o parquet.Options, withIndex bool, s
 	if err != nil {
 		t.Fatal(err)
 	}
-	cols := numbered(flat(f.Schema()))
+	cols := numbered(readable(f.Schema()))
 	var filter expr.Expr
 	if late != nil {
 		filter = expr.IsNull{Col: expr.Column{ID: 1, Type: cols[0].Output.Type}}
@@ -149,7 +149,7 @@ func TestSelection(t *testing.T) {
 				t.Fatal(err)
 			}
 			o, leaks := checked(t, parquet.Options{})
-			whole, err := readTable(t, b, flat, o)
+			whole, err := readTable(t, b, readable, o)
 			if err != nil || whole == nil || len(whole.Facts().Schema) == 0 {
 				t.Skip(err)
 			}
@@ -195,7 +195,7 @@ func thirds(n int64) rowsel.Selection {
 
 // lateWant applies thirds to each unit's share of the rows.
 func lateWant(t *testing.T, f *parquet.Footer, b []byte, o parquet.Options, sels []rowsel.Selection, rows []string) (want []string) {
-	r, err := f.Bind(numbered(flat(f.Schema())), nil, o)
+	r, err := f.Bind(numbered(readable(f.Schema())), nil, o)
 	if err != nil {
 		t.Fatal(err)
 	}

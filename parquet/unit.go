@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/lakescan/lakescan/parquet/build"
 	"github.com/lakescan/lakescan/parquet/codec"
+	"github.com/lakescan/lakescan/parquet/nested"
 	"github.com/lakescan/lakescan/parquet/rowsel"
 )
 
@@ -19,8 +20,7 @@ type cursor interface {
 	// Begin starts an array of at most rows rows, Append decodes into it, Finish hands it out.
 	Begin(rows int)
 	Append(ctx context.Context, n int) (int, error)
-	Rows() int
-	Finish() arrow.Array
+	Finish() (arrow.Array, error)
 	// Skip passes over rows.
 	Skip(ctx context.Context, n int64) error
 	// Place is the page and offset met last.
@@ -135,9 +135,19 @@ func (g *group) newCursor(col int) *openCursor {
 	if g.r.o.Decoded != nil {
 		o.Account = g.r.o.Decoded
 	}
-	c.cursor = build.New(b.plan, f.Chunk(g.rg, b.leaves[0]).Codec, c.pages[0], o)
+	if b.nested != nil {
+		c.cursor = g.newNested(b, c.pages, o)
+	} else {
+		c.cursor = flatCursor{build.New(b.plan, f.Chunk(g.rg, b.leaves[0]).Codec, c.pages[0], o)}
+	}
 	return c
 }
+
+// flatCursor is a Column as a cursor.
+type flatCursor struct{ *build.Column }
+
+// Finish hands out the array.
+func (c flatCursor) Finish() (arrow.Array, error) { return c.Column.Finish(), nil }
 
 // borrow gives a cursor that stands at row from or before.
 func (g *group) borrow(col int, from int64) *openCursor {
@@ -213,31 +223,49 @@ func (g *group) windows(sel rowsel.Selection) ([]*Unit, error) {
 // unitRows is how many rows make UnitBytes.
 func (g *group) unitRows() int64 {
 	bytes := 0.0
-	rows := float64(max(g.r.f.Rows(g.rg), 1))
+	total := g.r.f.Rows(g.rg)
 	for i := range g.r.cols {
-		b := &g.r.cols[i]
-		switch {
-		case b.origin == fromPosition:
-			bytes += 8
-		case b.plan == nil:
+		bytes += g.rowBytes(&g.r.cols[i], float64(max(total, 1)))
+	}
+	n := min(int64(float64(g.r.o.UnitBytes)/max(bytes, 1)), maxUnitRows)
+	if n >= total {
+		return max(n, 64)
+	}
+	return max(n&^63, 64)
+}
+
+// rowBytes estimates what a row takes in an output column.
+func (g *group) rowBytes(b *bound, rows float64) float64 {
+	switch {
+	case b.origin == fromPosition:
+		return 8
+	case b.origin == fromConst:
+		return 0 // one array serves all batches
+	}
+	bytes := 0.0
+	plans := b.inner
+	if b.nested == nil {
+		plans = []*build.Plan{b.plan}
+	}
+	for i, leaf := range b.leaves {
+		c := g.r.f.Chunk(g.rg, leaf)
+		entries := float64(c.NumValues) / rows
+		if b.nested != nil {
+			bytes += 2 * entries // levels
+		}
+		if plans[i] == nil {
 			continue
+		}
+		bytes += entries * float64(plans[i].Width())
+		switch {
+		case !plans[i].Bytes():
+		case c.UnencodedBytes >= 0:
+			bytes += float64(c.UnencodedBytes) / rows
 		default:
-			bytes += float64(b.plan.Width())
-			if b.plan.Bytes() {
-				c := g.r.f.Chunk(g.rg, b.leaves[0])
-				if c.UnencodedBytes >= 0 {
-					bytes += float64(c.UnencodedBytes) / rows
-				} else {
-					bytes += float64(c.UncompressedSize) / rows
-				}
-			}
+			bytes += float64(c.UncompressedSize) / rows
 		}
 	}
-	n := int64(float64(g.r.o.UnitBytes) / max(bytes, 1))
-	if n >= g.r.f.Rows(g.rg) {
-		return max(min(n, maxUnitRows), 64)
-	}
-	return max(min(n, maxUnitRows)&^63, 64)
+	return bytes
 }
 
 // Rows is how many rows the unit hands out.
@@ -294,10 +322,22 @@ func (u *Unit) run(ctx context.Context, col int, c *openCursor) error {
 }
 
 func (u *Unit) decode(ctx context.Context, col int, c *openCursor) (full bool, err error) {
-	uc := &u.cols[col]
 	defer func() { err = locate(err, u.g.rg, u.g.r.name(col), c) }()
 	defer guard(&err)
-	c.Begin(u.rows - uc.done)
+	uc := &u.cols[col]
+	most := u.rows // of a segment
+	if u.g.r.cols[col].nested != nil {
+		most = u.g.r.o.BatchRows // batches of nested columns should not be slices
+	}
+	finish := func() error {
+		a, err := c.Finish()
+		if err == nil {
+			uc.segments = append(uc.segments, segment{arr: a})
+		}
+		return err
+	}
+	c.Begin(min(u.rows-uc.done, most))
+	have := 0 // rows of the segment
 	for from, to := range u.sel.Between(max(u.from, c.row), u.to) {
 		if from > c.row {
 			if err := c.Skip(ctx, from-c.row); err != nil {
@@ -305,19 +345,28 @@ func (u *Unit) decode(ctx context.Context, col int, c *openCursor) (full bool, e
 			}
 			c.row = from
 		}
-		n, err := c.Append(ctx, int(to-from))
-		if err != nil {
-			return false, err
-		}
-		c.row += int64(n)
-		uc.done += n
-		if c.row < to {
-			full = true
-			break
+		for c.row < to {
+			if have == most {
+				if err := finish(); err != nil {
+					return false, err
+				}
+				c.Begin(min(u.rows-uc.done, most))
+				have = 0
+			}
+			want := min(int(to-c.row), most-have)
+			n, err := c.Append(ctx, want)
+			if err != nil {
+				return false, err
+			}
+			c.row += int64(n)
+			uc.done += n
+			have += n
+			if n < want {
+				return true, finish()
+			}
 		}
 	}
-	uc.segments = append(uc.segments, segment{arr: c.Finish()})
-	return full, nil
+	return false, finish()
 }
 
 func (r *Reader) name(col int) string {
@@ -428,7 +477,12 @@ func (u *Unit) take(i, n int) (arrow.Array, error) {
 		c.segments = c.segments[1:]
 		return a, nil
 	}
-	a := array.NewSlice(s.arr, int64(s.used), int64(s.used+n))
+	var a arrow.Array
+	if u.g.r.cols[i].nested != nil {
+		a = nested.Cut(u.g.r.o.Allocator, s.arr, s.used, n)
+	} else {
+		a = array.NewSlice(s.arr, int64(s.used), int64(s.used+n))
+	}
 	if s.used += n; s.used == length {
 		s.arr.Release()
 		c.segments = c.segments[1:]

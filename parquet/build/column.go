@@ -46,6 +46,7 @@ type Column struct {
 	out   output
 	count int   // data pages met
 	at    int64 // offset of the page met last
+	ended bool  // the chunk has no further page
 }
 
 // pageState is the data page at the cursor.
@@ -182,21 +183,23 @@ func (c *Column) appendSome(n int) (int, error) {
 			}
 		}
 	}
-	n = min(n, c.pg.left)
-	var err error
-	switch c.plan.sink {
-	case sinkFixed:
-		err = c.appendFixed(n)
-	case sinkBool:
-		err = c.appendBools(n)
-	case sinkBytes:
-		n, err = c.appendBytes(n)
-	}
+	n, err := c.appendOpen(min(n, c.pg.left))
 	if err == nil {
 		c.advance(n)
 		c.out.pos += n
 	}
 	return n, err
+}
+
+// appendOpen appends up to n rows of an open page and returns how many; moving on is the caller's.
+func (c *Column) appendOpen(n int) (int, error) {
+	switch c.plan.sink {
+	case sinkFixed:
+		return n, c.appendFixed(n)
+	case sinkBool:
+		return n, c.appendBools(n)
+	}
+	return c.appendBytes(n)
 }
 
 func (c *Column) advance(n int) {
@@ -253,6 +256,7 @@ func (c *Column) nextPage() error {
 		err := c.pages.Next(p)
 		if err != nil {
 			if errors.Is(err, io.EOF) {
+				c.ended = true
 				return fmt.Errorf("%w: the chunk ends after %d rows", ErrCorrupt, c.row)
 			}
 			return err

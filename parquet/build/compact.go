@@ -6,44 +6,72 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/lakescan/lakescan/expr"
 	"github.com/lakescan/lakescan/parquet/encoding"
 )
 
-// Compact copies the rows of rising, disjoint ranges, n in all, out of an array that a Column made. The result is new; a
-// stays the caller's.
+// Compact copies the rows of rising, disjoint ranges, n in all, out of an array of this reader, nested ones included. The
+// result begins at offset 0 and shares nothing; a stays the caller's.
 func Compact(mem arrowmem.Allocator, a arrow.Array, ranges iter.Seq2[int64, int64], n int) arrow.Array {
-	d := a.Data()
+	d := compact(mem, a.Data(), ranges, n)
+	defer d.Release()
+	return array.MakeFromData(d)
+}
+
+func compact(mem arrowmem.Allocator, d arrow.ArrayData, ranges iter.Seq2[int64, int64], n int) arrow.ArrayData {
 	c := compactor{mem: mem, ranges: ranges, n: n, base: d.Offset()}
-	if d.DataType().ID() == arrow.NULL {
-		return array.NewNull(n)
-	}
-	bufs := make([]*arrowmem.Buffer, len(d.Buffers()))
+	in := d.Buffers()
+	bufs := make([]*arrowmem.Buffer, len(in))
+	var children []arrow.ArrayData
+	defer func() {
+		for _, b := range bufs {
+			if b != nil {
+				b.Release()
+			}
+		}
+		for _, x := range children {
+			x.Release()
+		}
+	}()
 	nulls := 0
-	if v := d.Buffers()[0]; v != nil && d.NullN() > 0 {
+	if len(in) > 0 && in[0] != nil && d.NullN() > 0 {
 		var ones int
-		bufs[0], ones = c.bits(v.Bytes())
+		bufs[0], ones = c.bits(in[0].Bytes())
 		nulls = n - ones
 	}
-	storage := d.DataType()
-	if e, ok := storage.(arrow.ExtensionType); ok {
-		storage = e.StorageType()
-	}
-	switch t := storage.(type) {
+	switch t := expr.ValueType(d.DataType()).(type) {
+	case *arrow.NullType:
+		nulls = n
 	case *arrow.BooleanType:
-		bufs[1], _ = c.bits(d.Buffers()[1].Bytes())
+		bufs[1], _ = c.bits(in[1].Bytes())
 	case *arrow.StringType, *arrow.BinaryType:
-		bufs[1], bufs[2] = c.strings(d.Buffers()[1].Bytes(), d.Buffers()[2].Bytes())
+		bufs[1], bufs[2] = c.strings(in[1].Bytes(), in[2].Bytes())
+	case *arrow.StructType:
+		for _, x := range d.Children() {
+			children = append(children, compact(mem, x, shifted(ranges, int64(c.base)), n))
+		}
+	case *arrow.ListType, *arrow.MapType:
+		var elements iter.Seq2[int64, int64]
+		var k int
+		bufs[1], elements, k = c.lists(in[1].Bytes())
+		children = append(children, compact(mem, d.Children()[0], elements, k))
 	case arrow.FixedWidthDataType:
-		bufs[1] = c.fixed(d.Buffers()[1].Bytes(), t.Bytes())
+		bufs[1] = c.fixed(in[1].Bytes(), t.Bytes())
 	}
-	out := array.NewData(d.DataType(), n, bufs, nil, nulls, 0)
-	defer out.Release()
-	for _, b := range bufs {
-		if b != nil {
-			b.Release()
+	return array.NewData(d.DataType(), n, bufs, children, nulls, 0)
+}
+
+func shifted(ranges iter.Seq2[int64, int64], by int64) iter.Seq2[int64, int64] {
+	if by == 0 {
+		return ranges
+	}
+	return func(yield func(int64, int64) bool) {
+		for from, to := range ranges {
+			if !yield(from+by, to+by) {
+				return
+			}
 		}
 	}
-	return array.MakeFromData(out)
 }
 
 type compactor struct {
@@ -81,14 +109,10 @@ func (c *compactor) fixed(src []byte, width int) *arrowmem.Buffer {
 	return b
 }
 
-func (c *compactor) strings(offsets, src []byte) (ends, data *arrowmem.Buffer) {
-	in := arrow.Int32Traits.CastFromBytes(offsets)[c.base:]
-	size := 0
-	for from, to := range c.ranges {
-		size += int(in[to] - in[from])
-	}
-	ends, data = c.buffer(4*(c.n+1)), c.buffer(size)
-	out, dst := arrow.Int32Traits.CastFromBytes(ends.Bytes()), data.Bytes()
+// ends copies offsets so that they begin at 0, and returns the last one.
+func (c *compactor) ends(in []int32) (*arrowmem.Buffer, int) {
+	b := c.buffer(4 * (c.n + 1))
+	out := arrow.Int32Traits.CastFromBytes(b.Bytes())
 	out[0] = 0
 	at, used := 1, int32(0)
 	for from, to := range c.ranges {
@@ -97,7 +121,32 @@ func (c *compactor) strings(offsets, src []byte) (ends, data *arrowmem.Buffer) {
 			out[at] = e + shift
 			at++
 		}
-		used += int32(copy(dst[used:], src[in[from]:in[to]]))
+		used += in[to] - in[from]
+	}
+	return b, int(used)
+}
+
+func (c *compactor) strings(offsets, src []byte) (ends, data *arrowmem.Buffer) {
+	in := arrow.Int32Traits.CastFromBytes(offsets)[c.base:]
+	ends, size := c.ends(in)
+	data = c.buffer(size)
+	dst := data.Bytes()
+	for from, to := range c.ranges {
+		dst = dst[copy(dst, src[in[from]:in[to]]):]
 	}
 	return ends, data
+}
+
+// lists gives the offsets of the lists kept, and the ranges of their elements.
+func (c *compactor) lists(offsets []byte) (*arrowmem.Buffer, iter.Seq2[int64, int64], int) {
+	in := arrow.Int32Traits.CastFromBytes(offsets)[c.base:]
+	ends, n := c.ends(in)
+	ranges := c.ranges
+	return ends, func(yield func(int64, int64) bool) {
+		for from, to := range ranges {
+			if in[from] < in[to] && !yield(int64(in[from]), int64(in[to])) {
+				return
+			}
+		}
+	}, n
 }

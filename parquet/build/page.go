@@ -107,40 +107,51 @@ func (c *Column) present(n int) {
 
 // openPage verifies, decompresses and splits the page at the cursor.
 func (c *Column) openPage() error {
-	p := &c.pg.Page
-	if err := c.sized(p); err != nil {
-		return err
+	maxDef := 0
+	if c.plan.nullable {
+		maxDef = 1
 	}
-	verified, err := c.verify(p)
+	parts, err := c.parts(0, maxDef)
 	if err != nil {
 		return err
 	}
+	return c.start(parts)
+}
+
+// parts verifies, decompresses and splits the page at the cursor, for a column with these highest levels.
+func (c *Column) parts(maxRep, maxDef int) (parts page.Parts, err error) {
+	p := &c.pg.Page
+	if err := c.sized(p); err != nil {
+		return parts, err
+	}
+	verified, err := c.verify(p)
+	if err != nil {
+		return parts, err
+	}
 	if p.Type == thrift.DataPageV2 {
-		parts, size, err := p.SplitV2()
-		if err != nil {
-			return err
+		var size int
+		if parts, size, err = p.SplitV2(); err != nil {
+			return parts, err
 		}
-		if len(parts.Repetition) > 0 {
-			return fmt.Errorf("%w: repetition levels in a column that has none", ErrCorrupt)
+		if len(parts.Repetition) > 0 && maxRep == 0 {
+			return parts, fmt.Errorf("%w: repetition levels in a column that has none", ErrCorrupt)
 		}
 		if c.codec != thrift.Uncompressed && !p.Plain && (size > 0 || len(parts.Values) > 0) {
 			c.s.page = growBytes(c.s.page, size)
-			if err := c.dec.Decode(c.codec, c.s.page, parts.Values, verified); err != nil {
-				return err
-			}
+			err = c.dec.Decode(c.codec, c.s.page, parts.Values, verified)
 			parts.Values = c.s.page
 		}
-		return c.start(parts)
+		return parts, err
 	}
 	body := p.Body
 	if c.codec != thrift.Uncompressed && (p.UncompressedSize > 0 || len(body) > 0) {
 		c.s.page = growBytes(c.s.page, int(p.UncompressedSize))
 		if err := c.dec.Decode(c.codec, c.s.page, body, verified); err != nil {
-			return err
+			return parts, err
 		}
 		body = c.s.page
 	}
-	return c.openV1(body)
+	return p.SplitV1(body, maxRep, maxDef)
 }
 
 func (c *Column) openV1(body []byte) error {

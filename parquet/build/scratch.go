@@ -15,7 +15,8 @@ type scratch struct {
 	dict           []byte // uncompressed dictionary page
 	conv           []byte // dictionary entries in the array's width
 	tmp            []byte // values of one step before conversion
-	bits           []byte // booleans or levels of one step
+	bits           []byte // booleans of one step
+	slots          []byte // a bit for each place of a step, in nested columns
 	offs           []uint32
 	idx            []uint32
 	ends           []int32
@@ -29,7 +30,7 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 var codecs = sync.Pool{New: func() any { return new(codec.Decoder) }}
 
 func (s *scratch) size() int64 {
-	return int64(cap(s.page) + cap(s.dict) + cap(s.conv) + cap(s.tmp) + cap(s.bits) + cap(s.prev) + 4*(cap(s.offs)+cap(s.idx)+cap(s.ends)+cap(s.prefix)+cap(s.suffix)))
+	return int64(cap(s.page) + cap(s.dict) + cap(s.conv) + cap(s.tmp) + cap(s.bits) + cap(s.slots) + cap(s.prev) + 4*(cap(s.offs)+cap(s.idx)+cap(s.ends)+cap(s.prefix)+cap(s.suffix)))
 }
 
 // maxPooled is the scratch size beyond which memory goes back to the collector rather than to the pool.
