@@ -2,225 +2,219 @@ package lakescan
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
-	"log/slog"
-	"time"
+	"net/http"
+	"sync"
 
-	"github.com/lakescan/lakescan/expr"
 	"github.com/lakescan/lakescan/iceberg"
 	"github.com/lakescan/lakescan/memory"
 	"github.com/lakescan/lakescan/object"
 	"github.com/lakescan/lakescan/prefetchpool"
 	"github.com/lakescan/lakescan/query"
-	"github.com/lakescan/lakescan/source"
+	"github.com/lakescan/lakescan/query/duckdb"
 )
 
-// Config of a Client. The zero value works for local files; Validate (called by Open) reports all faults at once.
-type Config struct {
-	Catalog     iceberg.CatalogConfig            // the default catalog; NewStore and Budget are filled by Open
-	CatalogName string                           // name of the default catalog, "default" if empty
-	Catalogs    map[string]iceberg.CatalogConfig // by name, opened at first use
-	S3          S3Config                         // explicit settings beat what a catalog vends
-	Map         []object.Mapping                 // recorded prefixes rewritten when a location is opened
-	Prefetch    prefetchpool.Config              // zero = 128 slots, a quarter of Memory
-	Depth       source.Depth                     // max-files-to-prefetch; zero = auto
-	Order       source.Order
-	Memory      int64         // bytes; 0 = half of min(cgroup limit, GOMEMLIMIT, RAM)
-	Retries     int           // attempts after the first; 0 = 4, negative = none
-	HedgeAfter  time.Duration // 0 = auto, negative = off
-	FooterTail  int64         // bytes; 0 = auto
-	NoCache     bool          // no footer or range cache in memory
-	SpillDir    string        // for SQL; empty = the system's temporary folder
-	Logger      *slog.Logger
-	OnEvent     func(source.Event)
-}
+// ErrClosed answers every call after Close.
+var ErrClosed = errors.New("lakescan: client closed")
 
-// S3Config is what the user says of the store; an empty field asks the level below (catalog, environment of the caller's making).
-type S3Config struct {
-	Access    object.Access      // explicit endpoint, region, keys, style
-	Fallback  object.Credentials // asked last, e.g. the shared AWS configuration; nil = none
-	CAFile    string
-	CertFile  string
-	KeyFile   string
-	ProxyURL  string
-	MaxConns  int // per host; 0 = from the pool's slots
-	UserAgent string
-}
+// Client holds what all scans of a process share: budget, pool, connections, catalogs. It is safe for concurrent use.
+type Client struct {
+	cfg       Config
+	budget    *memory.Budget
+	prefetch  *memory.Elastic
+	pool      *prefetchpool.Pool
+	meter     *object.Meter
+	transport *http.Transport
+	store     object.Store // of paths outside of any table
+	engine    query.Engine
+	noEngine  error // why engine is nil
 
-// Client is safe for concurrent use.
-type Client struct{ _ int }
+	ctx    context.Context // of the client's life; scans end with it
+	cancel context.CancelCauseFunc
 
-// Open makes budget, pool and engine, and opens the default catalog if it has a URI (one request).
-func Open(ctx context.Context, cfg Config) (*Client, error) { panic("lakescan") }
-
-// Close joins everything the client started; scans still open are closed.
-func (c *Client) Close() error { panic("lakescan") }
-
-// Scan opens a target: "ns.table", "catalog.ns.table", quoted parts ("a.b".t), a Parquet path or glob
-// (s3://bucket/path/*.parquet, a local file), or a *.metadata.json location.
-func (c *Client) Scan(ctx context.Context, target string, opts ...ScanOption) (*source.Reader, error) {
-	panic("lakescan")
-}
-
-// ExplainScan plans and says what would be read; it opens no data file.
-func (c *Client) ExplainScan(ctx context.Context, target string, opts ...ScanOption) (*Explanation, error) {
-	panic("lakescan")
-}
-
-// Aggregate answers count(*), count(c), min(c), max(c) from metadata where that is exact, else by a scan.
-func (c *Client) Aggregate(ctx context.Context, target string, aggs []Aggregate, opts ...ScanOption) (*AggregateResult, error) {
-	panic("lakescan")
-}
-
-// Query runs one SELECT. query.ErrNoEngine in a build without an engine.
-func (c *Client) Query(ctx context.Context, sql string, opts ...QueryOption) (*query.Result, error) {
-	panic("lakescan")
-}
-
-// Prepare plans one SELECT for Explain; the caller closes it.
-func (c *Client) Prepare(ctx context.Context, sql string, opts ...QueryOption) (query.Prepared, error) {
-	panic("lakescan")
-}
-
-// Table loads a table by name: one request, no listing.
-func (c *Client) Table(ctx context.Context, target string) (*iceberg.Table, error) { panic("lakescan") }
-
-// Tables lists a namespace, lazily; an empty namespace lists those of the top level.
-func (c *Client) Tables(ctx context.Context, catalog string, namespace []string) iter.Seq2[iceberg.Ident, error] {
-	panic("lakescan")
-}
-
-// Namespaces lists the children of a namespace, lazily.
-func (c *Client) Namespaces(ctx context.Context, catalog string, parent []string) iter.Seq2[[]string, error] {
-	panic("lakescan")
-}
-
-// Budget is the process's memory budget, for index and projection.
-func (c *Client) Budget() *memory.Budget { panic("lakescan") }
-
-// Pool is the shared prefetch pool.
-func (c *Client) Pool() *prefetchpool.Pool { panic("lakescan") }
-
-// ScanOption steers one scan.
-type ScanOption func(*scanOptions)
-
-type scanOptions struct {
-	columns       []string
-	filter        expr.Expr
-	limit         int64
-	version       iceberg.Version
-	order         *source.Order
-	depth         *source.Depth
-	streams       int
-	batchRows     int
-	caseSensitive bool
-	noPrune       bool
-	noMetadata    bool
-	stopsEarly    bool
-	keepDeleted   bool
-}
-
-// Columns selects output columns, in this order; "a.b" names a struct's field, metadata columns (_file, _pos, …) are allowed.
-func Columns(names ...string) ScanOption { return func(o *scanOptions) { o.columns = names } }
-
-// Where keeps the rows for which e is true; e need not be bound.
-func Where(e expr.Expr) ScanOption { return func(o *scanOptions) { o.filter = e } }
-
-// Limit ends the scan after n rows; planning, reading and decoding stop too.
-func Limit(n int64) ScanOption { return func(o *scanOptions) { o.limit = n } }
-
-// AtSnapshot, AsOf and AtRef exclude each other.
-func AtSnapshot(id int64) ScanOption { return func(o *scanOptions) { o.version.Snapshot = id } }
-
-// AsOf reads the snapshot that was current at t.
-func AsOf(t time.Time) ScanOption { return func(o *scanOptions) { o.version.AsOf = t } }
-
-// AtRef reads a branch (with the table's current schema) or a tag (with its snapshot's).
-func AtRef(name string) ScanOption { return func(o *scanOptions) { o.version.Ref = name } }
-
-// OrderBy sets source.FileOrder or source.ArrivalOrder for this scan.
-func OrderBy(order source.Order) ScanOption { return func(o *scanOptions) { o.order = &order } }
-
-// MaxFilesToPrefetch sets the look-ahead depth of this scan.
-func MaxFilesToPrefetch(d source.Depth) ScanOption { return func(o *scanOptions) { o.depth = &d } }
-
-// Streams is the number of concurrent consumers that Feed drives.
-func Streams(n int) ScanOption { return func(o *scanOptions) { o.streams = n } }
-
-// BatchRows caps the rows of a batch; 0 = 65,536.
-func BatchRows(n int) ScanOption { return func(o *scanOptions) { o.batchRows = n } }
-
-// CaseSensitive matches names exactly; otherwise exact first, then a unique fold.
-func CaseSensitive() ScanOption { return func(o *scanOptions) { o.caseSensitive = true } }
-
-// NoPrune reads every file and row group: same rows, other time.
-func NoPrune() ScanOption { return func(o *scanOptions) { o.noPrune = true } }
-
-// NoMetadataAnswers makes Aggregate scan.
-func NoMetadataAnswers() ScanOption { return func(o *scanOptions) { o.noMetadata = true } }
-
-// StopsEarly says that the consumer may stop before the end: look-ahead starts at one file.
-func StopsEarly() ScanOption { return func(o *scanOptions) { o.stopsEarly = true } }
-
-// KeepDeleted delivers deleted rows too, marked in Batch.Deleted.
-func KeepDeleted() ScanOption { return func(o *scanOptions) { o.keepDeleted = true } }
-
-// QueryOption steers one statement.
-type QueryOption func(*queryOptions)
-
-type queryOptions struct {
-	statement query.Statement
-	noPrune   bool
-}
-
-// Param binds $name as a value.
-func Param(name string, value any) QueryOption {
-	return func(o *queryOptions) {
-		if o.statement.Params == nil {
-			o.statement.Params = map[string]any{}
-		}
-		o.statement.Params[name] = value
+	mu struct {
+		sync.Mutex
+		catalogs map[string]*catalog
 	}
 }
 
-// QueryVersion pins every table of the statement that has no version of its own.
-func QueryVersion(v iceberg.Version) QueryOption {
-	return func(o *queryOptions) { o.statement.Version = v }
+// catalog is opened once, by whoever needs it first; a failed opening is tried again by the next.
+type catalog struct {
+	name string
+	cfg  iceberg.CatalogConfig
+	mu   struct {
+		sync.Mutex // held over Open: a second caller wants the same answer, not a second request
+		*iceberg.Catalog
+	}
 }
 
-// QueryOrder sets source.FileOrder (default) or source.ArrivalOrder.
-func QueryOrder(order source.Order) QueryOption {
-	return func(o *queryOptions) { o.statement.Order = order }
+// Open makes budget, pool, connections and engine. Catalogs are opened at first use, so a client for plain files makes no request.
+func Open(ctx context.Context, cfg Config) (_ *Client, err error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	c := &Client{cfg: cfg, meter: object.NewMeter(nil)}
+	c.ctx, c.cancel = context.WithCancelCause(context.Background())
+	defer func() {
+		if err != nil {
+			c.Close()
+		}
+	}()
+	if c.budget, err = memory.New(memory.Config{Limit: cfg.Memory, Logger: cfg.Logger}); err != nil {
+		return nil, err
+	}
+	limit := cfg.Memory
+	if limit == 0 {
+		limit = memory.DefaultLimit()
+	}
+	share := cfg.PoolMemory
+	if share == 0 {
+		share = max(limit/4, 1)
+	}
+	c.prefetch = c.budget.Elastic(memory.Prefetch, share)
+	if c.pool, err = prefetchpool.New(prefetchpool.Config{Slots: cfg.PoolSlots, MaxBytes: share, Meter: c.prefetch}); err != nil {
+		return nil, err
+	}
+	tc := cfg.S3.Transport
+	if tc.MaxConns == 0 && cfg.PoolSlots > 0 {
+		tc.MaxConns = cfg.PoolSlots + cfg.PoolSlots/2 // head requests and hedges come on top of the slots
+	}
+	if c.transport, err = tc.New(); err != nil {
+		return nil, err
+	}
+	if c.store, err = c.newStore(nil); err != nil {
+		return nil, err
+	}
+	c.engine, c.noEngine = duckdb.New(duckdb.EngineConfig{
+		Budget: c.budget, MemoryShare: limit * 2 / 5, Threads: cfg.Threads, SpillDir: cfg.SpillDir, Logger: cfg.Logger,
+	})
+	if c.noEngine != nil && !errors.Is(c.noEngine, query.ErrNoEngine) {
+		return nil, c.noEngine
+	}
+	c.mu.catalogs = map[string]*catalog{cfg.catalogName(): {name: cfg.catalogName(), cfg: cfg.Catalog}}
+	for name, cc := range cfg.Catalogs {
+		c.mu.catalogs[name] = &catalog{name: name, cfg: cc}
+	}
+	return c, nil
 }
 
-// QueryMemory is the engine's memory limit in bytes; 0 = half of what is free of the SQL share.
-func QueryMemory(bytes int64) QueryOption {
-	return func(o *queryOptions) { o.statement.Memory = bytes }
+// Close ends the scans and statements that still run and joins what the client started; their readers must be closed all the same. It is
+// idempotent. An error names who still holds memory of the budget: a batch that was retained and not released, a reader left open.
+func (c *Client) Close() error {
+	c.cancel(ErrClosed)
+	var errs []error
+	if c.engine != nil {
+		errs = append(errs, c.engine.Close())
+	}
+	if c.pool != nil {
+		errs = append(errs, c.pool.Close())
+	}
+	c.mu.Lock()
+	catalogs := c.mu.catalogs
+	c.mu.catalogs = nil
+	c.mu.Unlock()
+	for _, k := range catalogs {
+		k.mu.Lock()
+		if k.mu.Catalog != nil {
+			errs = append(errs, k.mu.Catalog.Close())
+		}
+		k.mu.Unlock()
+	}
+	if c.transport != nil {
+		c.transport.CloseIdleConnections()
+	}
+	if closer, ok := c.store.(interface{ Close() error }); ok {
+		errs = append(errs, closer.Close())
+	}
+	if c.prefetch != nil {
+		c.prefetch.Close()
+	}
+	if c.budget != nil {
+		errs = append(errs, c.budget.Close())
+	}
+	return errors.Join(errs...)
 }
 
-// QueryNoPrune hands no predicate to the scan: same rows, other time.
-func QueryNoPrune() QueryOption { return func(o *queryOptions) { o.noPrune = true } }
+// Budget is the process's memory budget, for index and projection.
+func (c *Client) Budget() *memory.Budget { return c.budget }
 
-// Aggregate is one of count(*) (Column empty), count, min, max.
-type Aggregate struct {
-	Func   string // "count", "min", "max"
-	Column string
+// Pool is the shared prefetch pool.
+func (c *Client) Pool() *prefetchpool.Pool { return c.pool }
+
+// Requests counts every request that the client sent to a store so far.
+func (c *Client) Requests() object.Stats { return c.meter.Stats() }
+
+// Engine is the name and version of the SQL engine; "none" in a build without one.
+func (c *Client) Engine() string {
+	if c.engine == nil {
+		return "none"
+	}
+	return c.engine.Name()
 }
 
-// AggregateResult holds one literal an aggregate; NULL has a nil Value.
-type AggregateResult struct {
-	Values       []expr.Literal
-	FromMetadata int // files answered from metadata or footers
-	Scanned      int // files decoded
-	Stats        source.Stats
+// open returns a catalog by name ("" = the default one), opened.
+func (c *Client) open(ctx context.Context, name string) (*iceberg.Catalog, error) {
+	if name == "" {
+		name = c.cfg.catalogName()
+	}
+	c.mu.Lock()
+	k, closed := c.mu.catalogs[name], c.mu.catalogs == nil
+	c.mu.Unlock()
+	switch {
+	case closed:
+		return nil, ErrClosed
+	case k == nil:
+		return nil, &UnknownCatalogError{Name: name, Known: c.catalogNames()}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.mu.Catalog != nil {
+		return k.mu.Catalog, nil
+	}
+	cfg := k.cfg
+	cfg.Budget, cfg.NewStore = c.budget, c.newStore
+	cat, err := iceberg.Open(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("catalog %s: %w", name, err)
+	}
+	k.mu.Catalog = cat
+	return cat, nil
 }
 
-// Explanation of a scan, from metadata alone.
-type Explanation struct {
-	Target string
-	Plan   iceberg.Explain
-	Depth  source.Depth
-	Order  source.Order
-	Slots  int
-	Budget int64
+// Table loads a table by name: one request, no listing.
+func (c *Client) Table(ctx context.Context, target string) (*iceberg.Table, error) {
+	t, err := c.parseTarget(target)
+	if err != nil {
+		return nil, err
+	}
+	return c.loadTable(ctx, t)
+}
+
+// Tables lists a namespace of a catalog ("" = the default one), lazily.
+func (c *Client) Tables(ctx context.Context, catalog string, namespace []string) iter.Seq2[iceberg.Ident, error] {
+	return func(yield func(iceberg.Ident, error) bool) {
+		cat, err := c.open(ctx, catalog)
+		if err != nil {
+			yield(iceberg.Ident{}, err)
+			return
+		}
+		cat.Tables(ctx, namespace)(yield)
+	}
+}
+
+// Namespaces lists the children of a namespace (nil = the top level), lazily.
+func (c *Client) Namespaces(ctx context.Context, catalog string, parent []string) iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) {
+		cat, err := c.open(ctx, catalog)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		cat.Namespaces(ctx, parent)(yield)
+	}
 }

@@ -40,7 +40,8 @@ type Result struct {
 
 	closing struct {
 		sync.Once
-		err error
+		err  error
+		hook func()
 	}
 }
 
@@ -120,9 +121,15 @@ func (r *Result) Close() error {
 			r.elapsed.Store(int64(time.Since(r.start)))
 		}
 		r.closing.err = r.rows.Close()
+		if r.closing.hook != nil {
+			r.closing.hook()
+		}
 	})
 	return r.closing.err
 }
+
+// OnClose sets what runs once, after Close has joined the statement. It is for whoever made the result, before handing it on.
+func (r *Result) OnClose(hook func()) { r.closing.hook = hook }
 
 var errClosed = errors.New("query: the result is closed")
 

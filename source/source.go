@@ -77,6 +77,9 @@ type Config struct {
 	Allocator   arrowmem.Allocator // wrapped by source to charge Decoded until the last Release
 	Logger      *slog.Logger
 	OnEvent     func(Event)
+	OnClose     func() // called once, when Close has joined everything
+	NoPrune     bool   // read row groups and pages that statistics rule out; rows do not depend on it
+	FooterTail  int64  // bytes of the first read of a large file; 0 = auto
 }
 
 // Open starts nothing at depth 0. Otherwise one goroutine of the scan, the claimer, ranges over tasks (which may wait for a
@@ -134,6 +137,6 @@ const (
 
 // Depths; n > 0 is a fixed number of files.
 const (
-	DepthAuto Depth = 0
-	DepthOff  Depth = -1
+	Auto Depth = 0
+	Off  Depth = -1
 )

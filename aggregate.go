@@ -1,0 +1,169 @@
+package lakescan
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/lakescan/lakescan/expr"
+	"github.com/lakescan/lakescan/expr/eval"
+	"github.com/lakescan/lakescan/source"
+)
+
+// Aggregate is count(*) (Func "count", no Column), count(c), min(c) or max(c).
+type Aggregate struct{ Func, Column string }
+
+// String is the text form, as in SQL.
+func (a Aggregate) String() string {
+	if a.Column == "" {
+		return a.Func + "(*)"
+	}
+	return a.Func + "(" + a.Column + ")"
+}
+
+// AggregateResult has one literal an aggregate; of no rows, min and max are NULL.
+type AggregateResult struct {
+	Values       []expr.Literal
+	FromMetadata bool         // no data file was opened
+	Stats        source.Stats // of the scan, if there was one
+}
+
+// AggregateError says why an aggregate cannot be computed.
+type AggregateError struct {
+	Aggregate Aggregate
+	Reason    string
+}
+
+func (e *AggregateError) Error() string { return e.Aggregate.String() + ": " + e.Reason }
+
+// Aggregate computes over the rows that a Scan with the same options would yield. An unfiltered count(*) comes out of the manifests where these are
+// exact (NoMetadataAnswers turns that off); all else reads the columns that it names, and those of the filter.
+func (c *Client) Aggregate(ctx context.Context, target string, aggregates []Aggregate, opts ...ScanOption) (*AggregateResult, error) {
+	t, err := c.parseTarget(target)
+	if err != nil {
+		return nil, err
+	}
+	o := makeScanOptions(opts)
+	r, err := c.relation(ctx, t, o.version)
+	if err != nil {
+		return nil, err
+	}
+	accumulators, columns, err := c.accumulators(r, aggregates, o.caseSensitive)
+	if err != nil {
+		return nil, err
+	}
+	if len(columns) == 0 && o.filter == nil && o.limit == 0 && !o.noMetadata {
+		table := sqlTable{client: c, name: target, relation: r, scan: o}
+		rows, exact, err := table.Count(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if exact {
+			res := &AggregateResult{FromMetadata: true}
+			for range aggregates {
+				res.Values = append(res.Values, expr.Lit(rows))
+			}
+			return res, nil
+		}
+	}
+	o.columns = columns
+	reader, err := c.openScan(ctx, target, r, o)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	for b, err := range reader.All() {
+		if err != nil {
+			return nil, err
+		}
+		for i := range accumulators {
+			if err := accumulators[i].add(b.Record); err != nil {
+				return nil, err
+			}
+		}
+	}
+	res := &AggregateResult{Stats: reader.Stats()}
+	for i := range accumulators {
+		res.Values = append(res.Values, accumulators[i].value())
+	}
+	return res, nil
+}
+
+// accumulator folds batches into one aggregate.
+type accumulator struct {
+	Aggregate
+	column int // in the scan's schema; -1 = count(*)
+	kind   arrow.DataType
+	count  int64
+	best   expr.Literal
+}
+
+// accumulators checks the aggregates and returns the distinct columns to scan, never nil.
+func (c *Client) accumulators(r relation, aggregates []Aggregate, caseSensitive bool) ([]accumulator, []string, error) {
+	columns := []string{}
+	out := make([]accumulator, len(aggregates))
+	for i, a := range aggregates {
+		out[i] = accumulator{Aggregate: a, column: -1}
+		if !slices.Contains([]string{"count", "min", "max"}, a.Func) {
+			return nil, nil, &AggregateError{a, "the functions are count, min and max"}
+		}
+		if a.Column == "" {
+			if a.Func != "count" {
+				return nil, nil, &AggregateError{a, "needs a column"}
+			}
+			continue
+		}
+		col, err := expr.ParseColumn(a.Column)
+		if err != nil {
+			return nil, nil, err
+		}
+		_, field, err := expr.ResolveColumn(col, r.schema(), expr.BindOptions{CaseSensitive: caseSensitive})
+		if err != nil {
+			return nil, nil, err
+		}
+		if arrow.IsNested(field.Type.ID()) && a.Func != "count" {
+			return nil, nil, &AggregateError{a, fmt.Sprintf("values of type %s have no order", expr.TypeName(field))}
+		}
+		out[i].kind = field.Type
+		if out[i].column = slices.Index(columns, a.Column); out[i].column < 0 {
+			out[i].column = len(columns)
+			columns = append(columns, a.Column)
+		}
+	}
+	return out, columns, nil
+}
+
+func (a *accumulator) add(rec arrow.RecordBatch) error {
+	if a.column < 0 {
+		a.count += rec.NumRows()
+		return nil
+	}
+	col := rec.Column(a.column)
+	if a.Func == "count" {
+		a.count += int64(col.Len() - col.NullN())
+		return nil
+	}
+	least, greatest, ok, err := eval.Extremes(col)
+	if err != nil || !ok {
+		return err
+	}
+	switch {
+	case a.Func == "min" && (a.best.IsNull() || least.Compare(a.best) < 0):
+		a.best = least
+	case a.Func == "max" && (a.best.IsNull() || greatest.Compare(a.best) > 0):
+		a.best = greatest
+	}
+	return nil
+}
+
+func (a *accumulator) value() expr.Literal {
+	switch {
+	case a.Func == "count":
+		return expr.Lit(a.count)
+	case a.best.IsNull():
+		return expr.Literal{Type: a.kind}
+	}
+	return a.best
+}

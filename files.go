@@ -1,0 +1,178 @@
+package lakescan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/lakescan/lakescan/expr"
+	"github.com/lakescan/lakescan/iceberg"
+	"github.com/lakescan/lakescan/object"
+	"github.com/lakescan/lakescan/parquet"
+	"github.com/lakescan/lakescan/source"
+	"github.com/lakescan/lakescan/source/resolve"
+)
+
+// fileRelation is a list of plain Parquet files. The first one in name order gives the schema; in later files a column is found by its field id,
+// else by its name, an absent one is null, and an impossible type is an error that names the file.
+type fileRelation struct {
+	from  object.Store
+	files []object.Info
+	full  *arrow.Schema
+}
+
+func (r *fileRelation) store() object.Store   { return r.from }
+func (r *fileRelation) schema() *arrow.Schema { return r.full }
+
+// openFiles lists a glob or a folder ("…/"), or takes one file, and reads the first footer.
+func (c *Client) openFiles(ctx context.Context, pattern string, v iceberg.Version) (*fileRelation, error) {
+	if v != (iceberg.Version{}) {
+		return nil, &TargetError{pattern, "plain files have no snapshots"}
+	}
+	files, err := c.listFiles(ctx, pattern)
+	if err != nil {
+		return nil, err
+	}
+	f, info, err := readFooter(ctx, c.store, files[0])
+	if err != nil {
+		return nil, err
+	}
+	files[0] = info
+	return &fileRelation{from: c.store, files: files, full: resolve.MakeIDs(f.Schema())}, nil
+}
+
+func (r *fileRelation) plan(_ context.Context, o scanOptions, _ object.Fetcher) (*planned, error) {
+	schema, err := project(r.full, o.columns, o.caseSensitive)
+	if err != nil {
+		return nil, err
+	}
+	filter := o.filter
+	if filter != nil {
+		if filter, err = expr.Bind(filter, r.full, expr.BindOptions{CaseSensitive: o.caseSensitive}); err != nil {
+			return nil, err
+		}
+	}
+	names := resolve.PlainNames()
+	tasks := func(context.Context) iter.Seq2[source.Task, error] {
+		return func(yield func(source.Task, error) bool) {
+			for t, err := range source.List(r.files, filter) {
+				t.Names = names
+				if !yield(t, err) {
+					return
+				}
+			}
+		}
+	}
+	return &planned{schema: schema, tasks: tasks, limit: o.limit}, nil
+}
+
+// project picks top-level columns by name; a dotted name picks the whole top-level column when no such column exists (nested selection is the planner's).
+func project(s *arrow.Schema, names []string, caseSensitive bool) (*arrow.Schema, error) {
+	if names == nil {
+		return s, nil
+	}
+	fields := make([]arrow.Field, 0, len(names))
+	for _, n := range names {
+		f, err := iceberg.FindColumn(s, n, caseSensitive)
+		if err != nil {
+			return nil, err
+		}
+		fields = append(fields, f)
+	}
+	md := s.Metadata()
+	return arrow.NewSchema(fields, &md), nil
+}
+
+// listFiles answers in byte order; no match is object.ErrNotFound.
+func (c *Client) listFiles(ctx context.Context, pattern string) ([]object.Info, error) {
+	loc, err := object.ParseLocation(pattern)
+	if err != nil {
+		return nil, err
+	}
+	if loc.Scheme == "" && loc.Bucket == "" && !strings.Contains(pattern, "://") {
+		abs, err := filepath.Abs(pattern)
+		if err != nil {
+			return nil, err
+		}
+		if strings.HasSuffix(pattern, "/") {
+			abs += "/"
+		}
+		if loc, err = object.ParseLocation(abs); err != nil {
+			return nil, err
+		}
+	}
+	wild := strings.IndexAny(loc.Key, "*?[")
+	if wild < 0 && !strings.HasSuffix(loc.Key, "/") {
+		return []object.Info{{Location: loc, Size: -1}}, nil
+	}
+	glob := loc.Key
+	if wild < 0 {
+		glob += "*.parquet"
+		wild = len(loc.Key)
+	}
+	prefix, err := object.ParseLocation(strings.TrimSuffix(loc.Recorded, loc.Key) + loc.Key[:wild])
+	if err != nil {
+		return nil, err
+	}
+	lister, ok := c.store.(object.Lister)
+	if !ok {
+		return nil, fmt.Errorf("%s: %w", pattern, errors.ErrUnsupported)
+	}
+	var files []object.Info
+	for info, err := range lister.List(ctx, prefix) {
+		if err != nil {
+			return nil, err
+		}
+		if ok, err := path.Match(glob, info.Location.Key); err != nil {
+			return nil, &TargetError{pattern, "bad pattern"}
+		} else if ok {
+			files = append(files, info)
+		}
+	}
+	if len(files) == 0 {
+		return nil, &object.Error{Op: "list", Location: loc, Err: fmt.Errorf("%w: no file matches", object.ErrNotFound)}
+	}
+	slices.SortFunc(files, func(a, b object.Info) int { return strings.Compare(a.Location.Key, b.Location.Key) })
+	return files, nil
+}
+
+// firstTail is the first read of a footer, in bytes; most footers fit.
+const firstTail = 64 << 10
+
+// readFooter takes one request when the tail holds the footer, two when it does not. The answer's Info has size and ETag.
+func readFooter(ctx context.Context, s object.Store, file object.Info) (*parquet.Footer, object.Info, error) {
+	tail, info, err := s.Read(ctx, file.Location, object.Range{Off: -firstTail, Len: -1}, nil, object.ReadOptions{Size: file.Size})
+	if err != nil {
+		return nil, info, err
+	}
+	info.Location = file.Location
+	f, missing, err := parquet.ParseFooter(tail, info.Size, 0)
+	if err == nil && missing > 0 {
+		var head []byte
+		off := info.Size - int64(len(tail)) - missing
+		head, _, err = s.Read(ctx, file.Location, object.Range{Off: off, Len: missing}, nil, object.ReadOptions{Size: info.Size, ETag: info.ETag})
+		if err == nil {
+			f, _, err = parquet.ParseFooter(append(head, tail...), info.Size, 0)
+		}
+	}
+	if err != nil {
+		return nil, info, fmt.Errorf("%s: %w", file.Location.Recorded, err)
+	}
+	return f, info, nil
+}
+
+// DescribeFile reads the footer of one Parquet file.
+func (c *Client) DescribeFile(ctx context.Context, path string) (*parquet.Footer, object.Info, error) {
+	files, err := c.listFiles(ctx, path)
+	if err != nil {
+		return nil, object.Info{}, err
+	}
+	return readFooter(ctx, c.store, files[0])
+}

@@ -1,0 +1,122 @@
+package lakescan
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/lakescan/lakescan/iceberg"
+	"github.com/lakescan/lakescan/query"
+)
+
+// Query runs one SELECT; query.ErrNoEngine in a build without an engine. ctx bounds the whole result, which the caller closes.
+func (c *Client) Query(ctx context.Context, sql string, opts ...QueryOption) (*query.Result, error) {
+	ctx, release := c.scanContext(ctx)
+	p, err := c.Prepare(ctx, sql, opts...)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	r, err := p.Run(ctx)
+	if err != nil {
+		p.Close()
+		release()
+		return nil, err
+	}
+	r.OnClose(release)
+	return r, nil
+}
+
+// Prepare plans one SELECT: what each table reference will ask of its scan, and the engine's own plan. It opens no data file. The caller closes it.
+func (c *Client) Prepare(ctx context.Context, sql string, opts ...QueryOption) (query.Prepared, error) {
+	if c.engine == nil {
+		return nil, c.noEngine
+	}
+	o := queryOptions{statement: query.Statement{Order: c.cfg.Order}}
+	for _, set := range opts {
+		set(&o)
+	}
+	o.statement.SQL = sql
+	scan := makeScanOptions(o.scan)
+	scan.noPrune = scan.noPrune || o.noPrune
+	return c.engine.Prepare(ctx, o.statement, &statementTables{client: c, scan: scan})
+}
+
+// statementTables finds the tables of one statement; a name at a version is loaded once, so every reference sees one snapshot.
+type statementTables struct {
+	client *Client
+	scan   scanOptions
+	mu     struct {
+		sync.Mutex
+		loaded map[string]*loading
+	}
+}
+
+// loading is one flight: whoever comes second waits for the first.
+type loading struct {
+	once  sync.Once
+	table *sqlTable
+	err   error
+}
+
+func (t *statementTables) Load(ctx context.Context, name []string, v iceberg.Version) (query.Table, error) {
+	key := strings.Join(name, "\x00") + "\x00" + fmt.Sprint(v.Snapshot, v.Ref, v.AsOf.UnixNano())
+	t.mu.Lock()
+	if t.mu.loaded == nil {
+		t.mu.loaded = map[string]*loading{}
+	}
+	l := t.mu.loaded[key]
+	if l == nil {
+		l = &loading{}
+		t.mu.loaded[key] = l
+	}
+	t.mu.Unlock()
+	l.once.Do(func() {
+		var r relation
+		if r, l.err = t.client.relation(ctx, t.client.nameTarget(name), v); l.err == nil {
+			l.table = &sqlTable{client: t.client, name: strings.Join(name, "."), relation: r, scan: t.scan}
+		}
+	})
+	if l.err != nil {
+		return nil, l.err
+	}
+	return l.table, nil
+}
+
+// sqlTable is a relation as an engine sees it.
+type sqlTable struct {
+	client   *Client
+	name     string
+	relation relation
+	scan     scanOptions
+}
+
+func (t *sqlTable) Schema() *arrow.Schema { return t.relation.schema() }
+
+// Rows is what the snapshot's summary says, for the optimizer alone.
+func (t *sqlTable) Rows() int64 {
+	if r, ok := t.relation.(*tableRelation); ok {
+		return r.table.RowEstimate(r.version)
+	}
+	return -1
+}
+
+func (t *sqlTable) Open(ctx context.Context, n query.Need) (query.Reader, error) {
+	o := t.scan
+	o.columns, o.filter, o.limit, o.stopsEarly = n.Columns, n.Filter, n.Limit, n.StopsEarly
+	if o.columns == nil {
+		o.columns = []string{} // no column at all, where nil means every one
+	}
+	return t.client.openScan(ctx, t.name, t.relation, o)
+}
+
+func (t *sqlTable) Count(ctx context.Context) (int64, bool, error) {
+	r, ok := t.relation.(*tableRelation)
+	if !ok || t.scan.noMetadata {
+		return 0, false, nil
+	}
+	return r.table.CountRows(ctx, r.version, nil)
+}
