@@ -13,8 +13,14 @@ import (
 // Start serves h on a loopback port until the test ends and gives its URL.
 func Start(tb testing.TB, h http.Handler) string {
 	tb.Helper()
-	srv := httptest.NewServer(h)
-	tb.Cleanup(srv.Close)
+	srv := httptest.NewUnstartedServer(h)
+	ctx, cancel := context.WithCancel(context.Background())
+	srv.Config.BaseContext = func(net.Listener) context.Context { return ctx }
+	srv.Start()
+	tb.Cleanup(func() {
+		cancel() // ends handlers that hang
+		srv.Close()
+	})
 	return srv.URL
 }
 
@@ -26,8 +32,8 @@ type Pipe struct {
 	done  chan struct{}
 	once  sync.Once
 	wg    sync.WaitGroup
-	// Dials counts connections made.
-	mu struct {
+	stop  context.CancelFunc // ends handlers that hang
+	mu    struct {
 		sync.Mutex
 		dials int
 	}
@@ -35,7 +41,10 @@ type Pipe struct {
 
 // Serve starts serving h.
 func Serve(h http.Handler) *Pipe {
-	p := &Pipe{srv: &http.Server{Handler: h}, conns: make(chan net.Conn), done: make(chan struct{})}
+	p := &Pipe{conns: make(chan net.Conn), done: make(chan struct{})}
+	ctx, stop := context.WithCancel(context.Background())
+	p.stop = stop
+	p.srv = &http.Server{Handler: h, BaseContext: func(net.Listener) context.Context { return ctx }}
 	p.wg.Go(func() { _ = p.srv.Serve(pipeListener{p}) }) // ends with ErrServerClosed
 	return p
 }
@@ -71,6 +80,7 @@ func (p *Pipe) Transport() *http.Transport {
 // Close stops the server and waits for it; clients close their own idle connections first.
 func (p *Pipe) Close() {
 	p.once.Do(func() { close(p.done) })
+	p.stop()
 	_ = p.srv.Close()
 	p.wg.Wait()
 }

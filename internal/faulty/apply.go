@@ -1,11 +1,14 @@
 package faulty
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -35,10 +38,18 @@ func (p *plan) before(r *http.Request) (*fault, error) {
 		f := &p.faults[i]
 		switch f.kind {
 		case delay:
+			if err := hear(r); err != nil {
+				return nil, err
+			}
 			if err := sleep(r.Context(), f.wait(p.draws[i])); err != nil {
 				return nil, err
 			}
-		case hang:
+		case hang, deaf:
+			if f.kind == hang { // a server that has heard the request out: only then net/http watches for the client's leaving
+				if err := hear(r); err != nil {
+					return nil, err
+				}
+			}
 			if f.dur == 0 {
 				<-r.Context().Done()
 				return nil, r.Context().Err()
@@ -58,6 +69,16 @@ func (p *plan) before(r *http.Request) (*fault, error) {
 		}
 	}
 	return nil, nil
+}
+
+// hear reads the body of a request, and puts it back for whoever comes next.
+func hear(r *http.Request) error {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil
+	}
+	all, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(all))
+	return err
 }
 
 // statusXML is the body of a status fault.
@@ -168,11 +189,26 @@ func (r *Rules) Handler(next http.Handler) http.Handler {
 			}
 			return
 		}
+		if p.has(lose) {
+			next.ServeHTTP(&nowhere{http.Header{}}, q)
+			abort(w, false)
+		}
 		fw := &writer{ResponseWriter: w, plan: p, ctx: q.Context(), spoils: p.spoils()}
 		next.ServeHTTP(fw, q)
 		fw.finish()
 	})
 }
+
+func (p *plan) has(k kind) bool {
+	return slices.ContainsFunc(p.faults, func(f fault) bool { return f.kind == k })
+}
+
+// nowhere is the writer of an answer that is lost.
+type nowhere struct{ header http.Header }
+
+func (n *nowhere) Header() http.Header         { return n.header }
+func (n *nowhere) Write(b []byte) (int, error) { return len(b), nil }
+func (n *nowhere) WriteHeader(int)             {}
 
 func (r *Rules) note(p *plan, status int, bytes int64) {
 	r.mu.Lock()
@@ -215,10 +251,14 @@ type writer struct {
 	pos    int64
 	after  int64
 	begun  bool
+	taken  bool // hijacked
 }
 
-// Unwrap lets http.ResponseController reach the connection.
-func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+// Hijack hands the connection to a handler that writes its answer itself.
+func (w *writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	w.taken = true
+	return http.NewResponseController(w.ResponseWriter).Hijack()
+}
 
 func (w *writer) WriteHeader(code int) {
 	if w.begun {
@@ -315,6 +355,9 @@ func (w *writer) send(b []byte) error {
 }
 
 func (w *writer) finish() {
+	if w.taken {
+		return
+	}
 	if !w.begun {
 		w.WriteHeader(http.StatusOK)
 	}
@@ -355,6 +398,10 @@ func (t *tripper) RoundTrip(q *http.Request) (*http.Response, error) {
 		return resp, nil
 	}
 	resp, err := t.next.RoundTrip(q)
+	if err == nil && p.has(lose) {
+		resp.Body.Close()
+		err = &net.OpError{Op: "read", Net: "faulty", Err: syscall.ECONNRESET}
+	}
 	if err != nil {
 		t.rules.finish(p)
 		return nil, err

@@ -20,7 +20,9 @@
 //	fault   = "status" code ["code="text] ["retry-after="text] ["region="text]
 //	        | "delay" duration | "delay" a".."b | "delay" "lognormal("median";"sigma")"
 //	        | "hang" [duration]                                      no headers (for the duration, or for ever)
+//	        | "deaf" [duration]                                      the same, and the request's body is not read
 //	        | "refuse"                                               no answer, the connection breaks
+//	        | "lose"                                                 it is served, and the answer is lost
 //	        | "cut" k | "reset" k                                    FIN or RST after k bytes of the body
 //	        | "stall" k [duration]                                   nothing more after k bytes
 //	        | "corrupt" k                                            byte k of the body has its bits flipped

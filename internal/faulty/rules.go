@@ -43,7 +43,9 @@ const (
 	status kind = iota
 	delay
 	hang
+	deaf
 	refuse
+	lose
 	cut
 	reset
 	stall
@@ -55,7 +57,7 @@ const (
 )
 
 var kinds = map[string]kind{
-	"status": status, "delay": delay, "hang": hang, "refuse": refuse, "cut": cut, "reset": reset, "stall": stall, "corrupt": corrupt,
+	"status": status, "delay": delay, "hang": hang, "deaf": deaf, "refuse": refuse, "lose": lose, "cut": cut, "reset": reset, "stall": stall, "corrupt": corrupt,
 	"ignore-range": ignoreRange, "content-range": contentRange, "etag": etag, "call": call,
 }
 
@@ -246,7 +248,7 @@ func parseFault(words []string) (fault, error) {
 		}
 	case delay:
 		f.wait, err = parseDelay(arg(0))
-	case hang:
+	case hang, deaf:
 		if arg(0) != "" {
 			f.dur, err = time.ParseDuration(arg(0))
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"sync/atomic"
 	"time"
 
 	"github.com/lakescan/lakescan/object"
@@ -31,8 +32,8 @@ type exchange struct {
 	status   int
 	header   http.Header
 	errBody  []byte
-	netErr   error // of the transport
-	bytes    int64 // of the body that counts for the kind
+	netErr   error        // of the transport
+	bytes    atomic.Int64 // of the body that counts for the kind; the transport may still send when it has answered
 	reported bool
 }
 
@@ -56,7 +57,7 @@ func (x *exchange) end(err error) {
 	}
 	x.reported = true
 	x.attempt.Report(object.Request{
-		Kind: x.kind, Location: x.loc, Range: x.rng, Status: x.status, Bytes: x.bytes, Start: x.start, TTFB: x.ttfb,
+		Kind: x.kind, Location: x.loc, Range: x.rng, Status: x.status, Bytes: x.bytes.Load(), Start: x.start, TTFB: x.ttfb,
 		Duration: time.Since(x.start), NewConn: x.newConn, Throttled: throttled(x), Err: err,
 	})
 }
@@ -64,7 +65,7 @@ func (x *exchange) end(err error) {
 var (
 	errOver   = errors.New("s3: attempt over")
 	errFailed = errors.New("s3: answer was an error")
-	errStall  = errors.New("s3: no byte of the body came in time")
+	errStall  = errors.New("s3: the body did not move in time")
 )
 
 // recorder is the transport of every client. It keeps what minio-go hides and picks the connection pool.
@@ -79,7 +80,8 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		x.end(nil)
 		x.reported = false
 	}
-	x.sent, x.start, x.ttfb, x.status, x.bytes = true, time.Now(), 0, 0, 0
+	x.sent, x.start, x.ttfb, x.status = true, time.Now(), 0, 0
+	x.bytes.Store(0)
 	rt := r.store.kept
 	if x.attempt != nil && x.attempt.Fresh {
 		rt = r.store.oneShot
@@ -147,6 +149,34 @@ func (g *guarded) Close() error {
 	return g.body.Close()
 }
 
+// feed is the body of a PUT: it counts what is sent, and ends the attempt when the connection takes nothing for too long.
+func (s *Store) feed(x *exchange, body []byte) io.Reader {
+	return &feeder{in: bytes.NewReader(body), x: x, limit: 3 * s.cfg.BodyStall}
+}
+
+type feeder struct {
+	in    *bytes.Reader
+	x     *exchange
+	limit time.Duration
+	timer *time.Timer
+}
+
+func (f *feeder) Read(p []byte) (int, error) {
+	n, err := f.in.Read(p)
+	f.x.bytes.Add(int64(n))
+	switch {
+	case f.in.Len() == 0: // from here on the limit for headers holds
+		if f.timer != nil {
+			f.timer.Stop()
+		}
+	case f.timer == nil:
+		f.timer = time.AfterFunc(f.limit, func() { f.x.stop(errStall) })
+	default:
+		f.timer.Reset(f.limit)
+	}
+	return n, err
+}
+
 // counted counts the bytes of a body that minio-go reads (listings, answers of uploads).
 type counted struct {
 	io.ReadCloser
@@ -156,7 +186,7 @@ type counted struct {
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	if c.x.kind == object.List {
-		c.x.bytes += int64(n)
+		c.x.bytes.Add(int64(n))
 	}
 	return n, err
 }

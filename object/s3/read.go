@@ -76,7 +76,7 @@ func (s *Store) receive(x *exchange, body io.ReadCloser, h http.Header, r object
 	in := s.guard(x, body)
 	defer in.Close()
 	data, err := fill(in, n, dst, r)
-	x.bytes = int64(len(data))
+	x.bytes.Store(int64(len(data)))
 	return data, err
 }
 

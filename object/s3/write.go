@@ -1,7 +1,7 @@
 package s3
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"crypto/md5" //nolint:gosec // Content-MD5 is S3's integrity check, not a secret
 	"crypto/rand"
@@ -37,7 +37,7 @@ func (s *Store) Create(ctx context.Context, loc object.Location, ifMatch string)
 	if err != nil {
 		return nil, object.Fail(ctx, "create", loc, object.Range{}, err)
 	}
-	u := &upload{store: s, loc: loc, ifMatch: ifMatch, mark: rand.Text(), slots: make(chan struct{}, s.cfg.PartsAtOnce)}
+	u := &upload{store: s, loc: loc, ifMatch: ifMatch, mark: rand.Text(), slots: make(chan struct{}, s.cfg.PartsAtOnce), free: make(chan []byte, s.cfg.PartsAtOnce)}
 	u.ctx, u.cancel = context.WithCancelCause(ctx)
 	return u, nil
 }
@@ -74,6 +74,7 @@ type upload struct {
 	ended bool
 
 	slots chan struct{} // one for each part under way
+	free  chan []byte   // buffers of parts that are sent
 	wg    sync.WaitGroup
 	mu    struct {
 		sync.Mutex
@@ -126,14 +127,18 @@ func (u *upload) sendPart() error {
 	select {
 	case u.slots <- struct{}{}:
 	case <-u.ctx.Done():
-		return u.fail(u.ctx, "write", u.ctx.Err())
+		return cmp.Or(u.partError(), u.fail(u.ctx, "write", u.ctx.Err()))
 	}
 	if err := u.partError(); err != nil {
 		<-u.slots
 		return err
 	}
 	body := u.buf
-	u.buf = nil
+	select {
+	case u.buf = <-u.free:
+	default:
+		u.buf = make([]byte, 0, len(body))
+	}
 	u.mu.Lock()
 	u.mu.parts = append(u.mu.parts, minio.CompletePart{PartNumber: len(u.mu.parts) + 1})
 	number := len(u.mu.parts)
@@ -141,6 +146,12 @@ func (u *upload) sendPart() error {
 	u.wg.Go(func() {
 		defer func() { <-u.slots }()
 		tag, err := u.putPart(number, body)
+		if err == nil { // else the transport may still hold it
+			select {
+			case u.free <- body[:0]:
+			default:
+			}
+		}
 		u.mu.Lock()
 		defer u.mu.Unlock()
 		u.mu.parts[number-1].ETag = tag
@@ -167,8 +178,7 @@ func (u *upload) putPart(number int, body []byte) (string, error) {
 	var tag string
 	sums := sumsOf(body)
 	err := u.do(u.ctx, "write", object.Put, func(ctx context.Context, c minio.Core, x *exchange) error {
-		x.bytes = int64(len(body))
-		part, err := c.PutObjectPart(ctx, u.loc.Bucket, u.loc.Key, u.id, number, bytes.NewReader(body), int64(len(body)),
+		part, err := c.PutObjectPart(ctx, u.loc.Bucket, u.loc.Key, u.id, number, u.store.feed(x, body), int64(len(body)),
 			minio.PutObjectPartOptions{Md5Base64: sums.md5, Sha256Hex: sums.sha256(c), DisableContentSha256: true})
 		tag = part.ETag
 		return err
@@ -287,9 +297,8 @@ func (u *upload) commitOnce(ctx context.Context, c minio.Core, x *exchange) (str
 		return done.ETag, err
 	}
 	opts.UserMetadata = map[string]string{markKey: u.mark}
-	x.bytes = u.size
 	sums := sumsOf(u.buf)
-	done, err := c.PutObject(ctx, u.loc.Bucket, u.loc.Key, bytes.NewReader(u.buf), u.size, sums.md5, sums.sha256(c), opts)
+	done, err := c.PutObject(ctx, u.loc.Bucket, u.loc.Key, u.store.feed(x, u.buf), u.size, sums.md5, sums.sha256(c), opts)
 	return done.ETag, err
 }
 
