@@ -160,8 +160,6 @@ func checkCase(t *testing.T, c canon.Case, b []byte, o parquet.Options) {
 	t.Helper()
 	table, err := readTable(t, b, all, o)
 	switch {
-	case errors.Is(err, parquet.ErrUnsupported) && c.Has("variant"):
-		t.Skip(err)
 	case err != nil && c.Expected.Outcome == canon.Rows:
 		t.Fatalf("%+v: %v", o, err)
 	case err == nil && c.Expected.Outcome == canon.Error:

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime/debug"
 
 	"github.com/lakescan/lakescan/parquet/build"
 	"github.com/lakescan/lakescan/parquet/codec"
 	"github.com/lakescan/lakescan/parquet/encoding"
+	"github.com/lakescan/lakescan/parquet/nested"
 	"github.com/lakescan/lakescan/parquet/page"
+	"github.com/lakescan/lakescan/parquet/variant"
 )
 
 // guard turns a panic into ErrCorrupt. None is expected: unsafe code checks its input before, so a panic is a fault of
@@ -37,9 +40,12 @@ func locate(err error, rg int, column string, c cursor) error {
 		return own
 	case errors.As(err, &large):
 		return &TooLargeError{Need: large.Need, Budget: large.Budget, What: large.What, RowGroup: rg, Column: column}
-	case errors.Is(err, build.ErrUnsupported), errors.Is(err, codec.ErrUnsupported):
+	case errors.Is(err, nested.ErrTooLarge), errors.Is(err, variant.ErrTooLarge):
+		return &TooLargeError{Need: math.MaxInt32 + 1, Budget: math.MaxInt32, What: "a batch of nested values", RowGroup: rg, Column: column}
+	case errors.Is(err, build.ErrUnsupported), errors.Is(err, codec.ErrUnsupported), errors.Is(err, nested.ErrUnsupported), errors.Is(err, variant.ErrUnsupported):
 		return &UnsupportedError{Ability: err.Error(), RowGroup: rg, Column: column}
-	case errors.Is(err, build.ErrCorrupt), errors.Is(err, codec.ErrCorrupt), errors.Is(err, page.ErrCorrupt), errors.Is(err, encoding.ErrCorrupt):
+	case errors.Is(err, build.ErrCorrupt), errors.Is(err, codec.ErrCorrupt), errors.Is(err, page.ErrCorrupt), errors.Is(err, encoding.ErrCorrupt),
+		errors.Is(err, nested.ErrCorrupt), errors.Is(err, variant.ErrCorrupt):
 		return &CorruptError{RowGroup: rg, Column: column, Page: pageNumber, Offset: off, Err: err}
 	}
 	return fmt.Errorf("parquet: row group %d: column %s: %w", rg, column, err)

@@ -51,14 +51,14 @@ func unreadable(n *schema.Node, err error) error {
 // want finds the nodes of a column and its children.
 func want(c *Column, n *schema.Node, depth int) (nested.Want, error) {
 	w := nested.Want{Field: c.Output, Node: n, Const: c.Const}
-	if n != nil && n.Kind == schema.Variant && n.Child("typed_value") != nil {
-		return w, &UnsupportedError{Ability: "shredded variant", RowGroup: -1, Column: n.String()}
-	}
 	if depth > schema.MaxDepth {
 		return w, &UnsupportedError{Ability: "nesting this deep", RowGroup: -1, Column: c.Output.Name}
 	}
 	if c.Position {
 		return w, &UnsupportedError{Ability: "a position inside a nested column", RowGroup: -1, Column: c.Output.Name}
+	}
+	if isVariant(c.Output, n) {
+		return variantWant(c, n)
 	}
 	for i := range c.Children {
 		child := &c.Children[i]

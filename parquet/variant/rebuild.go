@@ -349,3 +349,8 @@ func (b *binaryBuffer) release() {
 	b.ends.Release()
 	b.data.Release()
 }
+
+// IsExtension tells if the name is that of Arrow's extension type for variants, today's or the one before.
+func IsExtension(name string) bool {
+	return name == "arrow.parquet.variant" || name == "parquet.variant"
+}
