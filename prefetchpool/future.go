@@ -9,6 +9,9 @@ type Job[T any] struct {
 	Weight  int64  // bytes reserved at admission, held until Release of the future
 	Run     func(ctx context.Context, t *Ticket) (T, error)
 	Discard func(T) // called with a value that nobody awaited; nil = nothing to free
+	// Notify gets a value, without blocking, when Await would return at once: one channel can stand for many futures. nil =
+	// nobody listens.
+	Notify chan<- struct{}
 }
 
 // Future is owned by one goroutine at a time.

@@ -483,6 +483,40 @@ func TestWaitKeepsThePlaceInTheQueue(t *testing.T) {
 	})
 }
 
+func TestNotifyTellsOfEveryEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, 1, nil)
+		l := p.Lane(LaneConfig{})
+		for _, end := range []string{"done", "failed", "dropped"} {
+			c := make(chan struct{}, 1)
+			j := fetch(1, 0, time.Second)
+			j.Notify = c
+			if end == "failed" {
+				j.Run = func(context.Context, *Ticket) (uint64, error) { return 0, errors.New("no") }
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			var hold *Future[uint64]
+			if end == "dropped" {
+				hold = submit(t, t.Context(), l, stuck(0, 0))
+			}
+			f := submit(t, ctx, l, j)
+			if end == "dropped" {
+				go f.Release()
+			}
+			<-c // a deadlock fails the bubble
+			if !f.Ready() {
+				t.Errorf("%s: notified before the end", end)
+			}
+			cancel()
+			f.Release()
+			if hold != nil {
+				hold.Release()
+			}
+		}
+	})
+}
+
 func TestTicketTellsWhoWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

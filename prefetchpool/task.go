@@ -13,6 +13,7 @@ type task struct {
 	lane   *Lane
 	ctx    context.Context // Submit's
 	done   chan struct{}   // closed when the task will not run any more
+	notify chan<- struct{}
 
 	// guarded by pool.mu
 	next, prev *task
@@ -135,8 +136,19 @@ func (t *task) execute() {
 		close(t.lane.idle)
 		t.lane.idle = nil
 	}
-	close(t.done)
+	t.over()
 	p.pump()
+}
+
+// over tells everybody that the task will not run any more.
+func (t *task) over() {
+	close(t.done)
+	if t.notify != nil {
+		select {
+		case t.notify <- struct{}{}:
+		default: // one is pending already
+		}
+	}
 }
 
 func (t *task) guard() (err error) {
@@ -166,7 +178,7 @@ func (t *task) drop(err error) {
 	t.lane.stats.Cancelled++
 	t.failed, t.err = true, err
 	t.unlink()
-	close(t.done)
+	t.over()
 }
 
 func (t *task) resize(n int64) {

@@ -1,13 +1,14 @@
-// Package source is the hub: Task in, Batch out. It owns the window of reader futures, order, deletes and teardown.
-// Contexts: Open's ctx bounds the scan; a ctx given to a method bounds that call. Close needs none and always joins.
-// Arrow: a Batch is lent until the next step of the same iterator or reader; Retain what is kept, Release what was retained.
 package source
 
 import (
-	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
+
 	"github.com/lakescan/lakescan/expr"
 	"github.com/lakescan/lakescan/memory"
 	"github.com/lakescan/lakescan/object"
@@ -15,15 +16,13 @@ import (
 	"github.com/lakescan/lakescan/prefetchpool"
 	"github.com/lakescan/lakescan/source/deletes"
 	"github.com/lakescan/lakescan/source/resolve"
-	"iter"
-	"log/slog"
 )
 
 // Task is one data file with all that is known before it is opened. Immutable; maps and pointers are shared.
 type Task struct {
 	Ordinal      int
 	File         object.Info
-	Rows         int64
+	Rows         int64 // recorded row count, 0 or less = unknown
 	ColumnBytes  int64 // compressed bytes of the projected columns, 0 = unknown
 	DataSequence int64
 	FirstRowID   int64 // -1 = none
@@ -43,21 +42,78 @@ type Origin struct {
 	Positions         []int64 // nil = First, First+1, …
 }
 
-// Batch is lent. Deleted has a set bit per deleted row, only when Config.KeepDeleted is set; nil = none deleted.
+// Batch is lent. Deleted has a set bit per deleted row (least significant bit first), only when Config.KeepDeleted is set; nil
+// = none deleted.
 type Batch struct {
 	Record  arrow.RecordBatch
 	Origin  Origin
 	Deleted []byte
 }
 
-// Order of the output: 0 file order, 1 arrival. Depth: 0 auto, n, -1 off (the text forms are auto, n, 0).
-// Event and Stats feed --stats, metrics and traces.
-type (
-	Order uint8
-	Depth int
-	Event struct{ Name string }
-	Stats struct{ Files, Rows, Requests, Bytes int64 }
+// Order of the output.
+type Order uint8
+
+// Orders. Both deliver the same batches; a file's own are always in order and never mixed with another's in one stream.
+const (
+	FileOrder    Order = iota // task order, the same at every depth
+	ArrivalOrder              // whichever file is ready first
 )
+
+// String is the text form: file, arrival.
+func (o Order) String() string {
+	if o == ArrivalOrder {
+		return "arrival"
+	}
+	return "file"
+}
+
+// ParseOrder reads the text form.
+func ParseOrder(s string) (Order, error) {
+	switch s {
+	case "file":
+		return FileOrder, nil
+	case "arrival":
+		return ArrivalOrder, nil
+	}
+	return 0, fmt.Errorf("source: order %q is neither file nor arrival", s)
+}
+
+// Depth is max-files-to-prefetch: how many files may be ahead of the one that is consumed.
+type Depth int
+
+// Depths; a positive number is itself.
+const (
+	Auto Depth = 0  // follow the link, the decoder and the consumer
+	Off  Depth = -1 // fetch inline on the consumer's goroutine: no pool, no goroutine
+)
+
+// String is the text form: auto, 0 for Off, or the number.
+func (d Depth) String() string {
+	switch {
+	case d == Auto:
+		return "auto"
+	case d < 0:
+		return "0"
+	}
+	return strconv.Itoa(int(d))
+}
+
+// ParseDepth reads the text form: auto, or a number from 0 (off).
+func ParseDepth(s string) (Depth, error) {
+	if s == "auto" {
+		return Auto, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 || n > maxDepth {
+		return 0, fmt.Errorf("source: depth %q is neither auto nor a number from 0 to %d", s, maxDepth)
+	}
+	if n == 0 {
+		return Off, nil
+	}
+	return Depth(n), nil
+}
+
+const maxDepth = 1 << 16
 
 // Config of one scan. The output has the fields of Schema; filter and key columns are added inside and left out again.
 type Config struct {
@@ -65,78 +121,101 @@ type Config struct {
 	Lane        *prefetchpool.Lane // nil = depth 0; Reader.Close closes it
 	Budget      *memory.Budget     // nil = unlimited, uncounted
 	Schema      *arrow.Schema
+	Table       *arrow.Schema        // what filters are bound to, where it has more fields than Schema; nil = Schema
 	Defaults    map[int]expr.Literal // initial defaults by field id
 	Depth       Depth                // max-files-to-prefetch
 	StopsEarly  bool                 // LIMIT or a consumer that may stop: start at depth 1
 	Limit       int64                // 0 = none
-	BatchRows   int
-	BatchBytes  int64
-	Streams     int
+	BatchRows   int                  // most rows of a batch; 0 = 65,536
+	BatchBytes  int64                // about the most bytes of a batch; 0 = 16 MiB
+	Streams     int                  // consumers that Feed drives; 0 = 1
 	Order       Order
 	KeepDeleted bool
-	Allocator   arrowmem.Allocator // wrapped by source to charge Decoded until the last Release
+	NoPrune     bool  // read row groups and pages that statistics rule out; rows do not depend on it
+	FooterTail  int64 // bytes of the first read of a large file; 0 = by what the scan's footers needed
+	Allocator   arrowmem.Allocator
 	Logger      *slog.Logger
-	OnEvent     func(Event)
-	OnClose     func() // called once, when Close has joined everything
-	NoPrune     bool   // read row groups and pages that statistics rule out; rows do not depend on it
-	FooterTail  int64  // bytes of the first read of a large file; 0 = auto
+	OnEvent     func(Event) // called on the goroutine where it happened, without locks; must not block
+	OnClose     func()      // called once, when Close has joined everything
 }
 
-// Open starts nothing at depth 0. Otherwise one goroutine of the scan, the claimer, ranges over tasks (which may wait for a
-// manifest, so never under the window's lock) and fills the window. Breaking the range ends planning.
-func Open(ctx context.Context, tasks iter.Seq2[Task, error], cfg Config) (*Reader, error) { panic(0) }
-
-// Reader yields the scan once, by one of All, Next, RecordReader or Feed.
-type Reader struct{ _ int }
-
-// All ends after the first error.
-func (*Reader) All() iter.Seq2[Batch, error] { panic(0) }
-
-// Next returns io.EOF at the end; the batch is lent until the next call. One caller at a time, from any
-// thread at depth > 0; at depth 0 it pulls the task iterator, and must stay off locked threads (iter.Pull, C callbacks).
-func (*Reader) Next(ctx context.Context) (Batch, error) { panic(0) }
-
-// RecordReader lends like Next; its last Release closes the scan.
-func (*Reader) RecordReader() array.RecordReader { panic(0) }
-
-func (*Reader) Schema() *arrow.Schema { return nil }
-func (*Reader) Stats() Stats          { return Stats{} } // at any time
-
-// Close cancels and joins the scan's own work, planning included; idempotent, from any state.
-func (*Reader) Close() error { return nil }
-
-// List is a task stream over plain Parquet files.
-func List(files []object.Info, filter expr.Expr) iter.Seq2[Task, error] { panic(0) }
-
-// NewFetcher adapts a lane and a store for iceberg and index; source fetches delete files through it too. Lane nil = inline.
-func NewFetcher(l *prefetchpool.Lane, s object.Store) object.Fetcher { panic(0) }
-
-// Sink takes one pass of a scan. Finish seals and publishes nothing; Abort is idempotent, waits, leaves no file.
-type Sink interface {
-	Part(stream int) (Part, error)
-	Finish(ctx context.Context) error
-	Abort()
-}
-
-// Part belongs to one goroutine: whole files, rows in file position order.
-type Part interface {
-	Write(ctx context.Context, b Batch) error // b is lent
-	Wake() <-chan struct{}                    // a spill is asked for; nil = never spills
-	Relieve(ctx context.Context) error        // honour it; called between batches and when Wake fires
-	Close(ctx context.Context) error
-}
-
-// Feed drives every sink in one pass, a goroutine a stream (Streams 1 = the order of All); the first error aborts all.
-func Feed(ctx context.Context, r *Reader, sinks ...Sink) error { panic(0) }
-
-// Orders.
+// Defaults of Config.
 const (
-	FileOrder    Order = 0
-	ArrivalOrder Order = 1
+	DefaultBatchRows  = 65_536
+	DefaultBatchBytes = 16 << 20
 )
 
-// Depths; n > 0 is a fixed number of files.
-const (
-	Auto Depth = 0
-	Off  Depth = -1
+// Validate reports every fault at once.
+func (c Config) Validate() error {
+	var errs []error
+	bad := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("source: "+format, args...))
+		}
+	}
+	bad(c.Store != nil, "Store is nil")
+	bad(c.Schema != nil, "Schema is nil")
+	bad(c.Depth >= Off && c.Depth <= maxDepth, "Depth %d is not in [-1, %d]", c.Depth, maxDepth)
+	bad(c.Limit >= 0, "Limit %d is negative", c.Limit)
+	bad(c.BatchRows >= 0, "BatchRows %d is negative", c.BatchRows)
+	bad(c.BatchBytes >= 0, "BatchBytes %d is negative", c.BatchBytes)
+	bad(c.Streams >= 0, "Streams %d is negative", c.Streams)
+	bad(c.FooterTail >= 0, "FooterTail %d is negative", c.FooterTail)
+	bad(c.Order <= ArrivalOrder, "Order %d is unknown", c.Order)
+	bad(c.Lane == nil || c.Streams <= c.Lane.Streams(), "Streams %d is above the lane's", c.Streams)
+	return errors.Join(errs...)
+}
+
+func (c Config) withDefaults() Config {
+	if c.BatchRows == 0 {
+		c.BatchRows = DefaultBatchRows
+	}
+	if c.BatchBytes == 0 {
+		c.BatchBytes = DefaultBatchBytes
+	}
+	c.Streams = max(c.Streams, 1)
+	if c.Lane == nil {
+		c.Depth = Off
+	}
+	if c.Allocator == nil {
+		c.Allocator = arrowmem.DefaultAllocator
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Errors.
+var (
+	// ErrClosed answers a step after Close.
+	ErrClosed = errors.New("source: reader closed")
+	// ErrUsed answers a second way of reading the same Reader.
+	ErrUsed = errors.New("source: reader already read by other means")
 )
+
+// FileError names the file that a scan failed at.
+type FileError struct {
+	Ordinal  int
+	Location string // as recorded
+	Err      error
+}
+
+func (e *FileError) Error() string { return fmt.Sprintf("source: %s: %v", e.Location, e.Err) }
+
+// Unwrap gives the cause.
+func (e *FileError) Unwrap() error { return e.Err }
+
+// PanicError is a panic in a decoder or in the task iterator, caught where a goroutine of the scan would have died.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("source: panic: %v", e.Value) }
+
+// Unwrap gives a panic's error value, if it was one.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}

@@ -1,0 +1,305 @@
+package source
+
+import (
+	"math"
+	"time"
+
+	"github.com/lakescan/lakescan/prefetchpool"
+)
+
+// controller says how far ahead the scan reads. It is a plain struct fed with what happened, under the scan's lock: no
+// clock, no goroutine.
+//
+// Per wave (a file, or about 16 MiB of a large one) it keeps moving means of bytes S, requests R, decode time d and consumer
+// time u, and from the link's rates it works out
+//
+//	F = r·L + S/min(B, R·b)                      the time that fetching one takes, with nothing else on the link
+//	c = max(d/T, u/streams, R·L/C, S/B)          the time that one costs however deep the look-ahead is
+//	J = ⌈1.25·F/c⌉ (doubled by waits) + what the decoders hold
+//
+// F uses the unloaded latency and the best rate of one connection: measured under load it would grow with J and J with it.
+// S/B counts only once the bandwidth has stopped growing with what is in flight (filled); before, the depth would be cut by
+// a bandwidth that was measured too low.
+type controller struct {
+	fixed   int // files ahead, -1 = auto
+	streams int
+	workers int
+	most    int // slots of the lane: more files ahead than requests make no sense
+
+	depth  int
+	slow   bool // started at 1: doubling on waits until the model is met
+	boost  int  // doublings beyond the model
+	calm   int  // files consumed since the last wait
+	reason string
+
+	opens    mean // serial rounds of an opening
+	bytes    mean
+	requests mean
+	decode   mean // seconds
+	consumer mean
+	spent    time.Duration // consumer time since the last wave
+	rate     prefetchpool.Rate
+	pipe     pipe
+
+	ups, downs int64
+	deepest    int
+	throttled  int64
+	log        []DepthChange
+}
+
+// mean is an exponential moving mean that starts at its first value.
+type mean struct {
+	v float64
+	n int
+}
+
+func (m *mean) add(x float64) {
+	m.n++
+	m.v += (x - m.v) / float64(min(m.n, 8))
+}
+
+// quick is the latency under which a store counts as near: cached or local.
+const quick = 2 * time.Millisecond
+
+func newController(cfg Config, workers int, rate prefetchpool.Rate) controller {
+	c := controller{fixed: -1, streams: cfg.Streams, workers: workers, most: max(1, cfg.Lane.Pool().Slots()), rate: rate}
+	c.pipe = newPipe(rate)
+	switch near := rate.Samples > 0 && rate.Latency < quick; {
+	case cfg.Depth > 0:
+		c.fixed = int(cfg.Depth)
+		c.depth = c.fixed
+		c.reason = "fixed"
+	case cfg.StopsEarly || cfg.Limit > 0:
+		c.depth, c.slow, c.reason = 1, true, "stops early"
+	case near:
+		c.depth, c.slow, c.reason = 1, true, "near store"
+	default:
+		c.depth, c.reason = c.most, "start"
+	}
+	c.deepest = c.depth
+	return c
+}
+
+// mayClaim reports whether another file may be claimed: fewer than depth are ahead of those in the consumers' hands, and so
+// is what they consist of.
+func (c *controller) mayClaim(w *window) bool {
+	live := w.live()
+	if live < c.streams {
+		return true
+	}
+	if live >= c.depth+c.streams {
+		return false
+	}
+	if c.fixed >= 0 {
+		return true
+	}
+	waves := 0
+	for i := w.head; i < w.next; i++ {
+		if s := w.at(i); s != nil && s.state != consumed {
+			waves += max(1, s.remaining())
+		}
+	}
+	return waves < c.depth+c.streams
+}
+
+// mayLaunch reports whether a wave may be fetched that has so many waves before it, not yet consumed.
+func (c *controller) mayLaunch(before int) bool { return before < max(c.depth+c.streams, 2) }
+
+// window is the lane's limit of bytes in flight.
+func (c *controller) window() int64 { return c.pipe.window() }
+
+// opened learns from an opening.
+func (c *controller) opened(rounds int) { c.opens.add(float64(rounds)) }
+
+// fetched learns from a wave that has landed.
+func (c *controller) fetched(bytes int64, requests int, rate prefetchpool.Rate) {
+	c.bytes.add(float64(bytes))
+	c.requests.add(float64(requests))
+	c.rate = rate
+	c.pipe.observe(bytes, rate)
+	c.adjust("model")
+}
+
+// decoded learns from a decoded unit.
+func (c *controller) decoded(spent time.Duration) { c.decode.add(spent.Seconds()) }
+
+// consumerSpent learns how long the consumer kept what it got.
+func (c *controller) consumerSpent(d time.Duration) { c.spent += d }
+
+// consumed learns that a file is done with.
+func (c *controller) consumed() {
+	c.consumer.add(c.spent.Seconds())
+	c.spent = 0
+	c.calm++
+	if c.boost > 0 && c.calm >= 2*c.depth {
+		c.boost--
+		c.calm = 0
+	}
+	c.adjust("calm")
+}
+
+// waited learns that the consumer waited: for bytes, or for decoders of which some had nothing to do. It reports whether the
+// depth went up.
+func (c *controller) waited(d time.Duration, bytes, starved bool) bool {
+	if d <= 0 || !bytes && !starved || bytes && d.Seconds() <= c.fetchTime()/10 {
+		return false
+	}
+	c.calm = 0
+	was := c.depth
+	switch {
+	case c.slow:
+		if bytes || c.depth < c.workers {
+			c.set(2*c.depth, "wait")
+		}
+		if c.known() && c.depth >= c.model() {
+			c.slow = false
+		}
+	case bytes && !c.linkBound() && c.depth < c.most && c.known():
+		c.boost++
+		c.adjust("wait")
+	}
+	return c.depth > was
+}
+
+// throttle learns of 503 and 429 answers so far: the depth falls to 0.7 of what it was, once a second at most (the caller
+// sees to that).
+func (c *controller) throttle() {
+	c.boost = 0
+	c.slow = true
+	c.set(int(float64(c.depth)*0.7), "throttled")
+}
+
+// known reports that the model has figures for all its terms.
+func (c *controller) known() bool {
+	return c.decode.n >= 2 && c.bytes.n >= 2 && c.rate.Samples >= 2
+}
+
+func (c *controller) fetchTime() float64 {
+	f := max(c.opens.v, 1) * c.rate.Latency.Seconds()
+	if b := c.linkRate(); b > 0 {
+		f += c.bytes.v / b
+	}
+	return f
+}
+
+// linkRate is what one wave gets of an idle link.
+func (c *controller) linkRate() float64 {
+	b := c.rate.Bandwidth
+	if one := c.rate.PerJob * max(c.requests.v, 1); one > 0 && (b == 0 || one < b) {
+		b = one
+	}
+	return b
+}
+
+// cost is c, and the name of the term that rules.
+func (c *controller) cost() (float64, string) {
+	latency := c.rate.Latency.Seconds()
+	type term struct {
+		v    float64
+		name string
+	}
+	best := term{c.decode.v / float64(c.workers), "decode"}
+	for _, t := range []term{
+		{c.consumer.v / float64(c.streams), "consumer"},
+		{(c.requests.v + c.opens.v) * latency / float64(c.most), "requests"},
+	} {
+		if t.v > best.v {
+			best = t
+		}
+	}
+	if c.pipe.filled && c.rate.Bandwidth > 0 {
+		if t := c.bytes.v / c.rate.Bandwidth; t > best.v {
+			best = term{t, "link"}
+		}
+	}
+	return best.v, best.name
+}
+
+// linkBound reports that more files ahead could not make the bytes come faster.
+func (c *controller) linkBound() bool {
+	_, name := c.cost()
+	return name == "link"
+}
+
+// model is J.
+func (c *controller) model() int {
+	cost, _ := c.cost()
+	if cost <= 0 {
+		return c.most
+	}
+	j := math.Ceil(1.25*c.fetchTime()/cost) * math.Exp2(float64(min(c.boost, 16)))
+	return int(min(j, float64(c.most))) + min(c.workers, c.most)
+}
+
+func (c *controller) adjust(why string) {
+	if c.fixed >= 0 || c.slow || !c.known() {
+		return
+	}
+	c.set(c.model(), why)
+}
+
+func (c *controller) set(depth int, why string) {
+	depth = min(max(depth, 1), c.most)
+	if c.fixed >= 0 || depth == c.depth {
+		return
+	}
+	if depth > c.depth {
+		c.ups++
+	} else {
+		c.downs++
+	}
+	c.depth, c.reason = depth, why
+	c.deepest = max(c.deepest, depth)
+}
+
+// pipe decides how many bytes may be in flight: enough to fill the link, no more, so that what is waited for does not share
+// it with what is far ahead. It starts wide, doubles while the bandwidth grows with it, and stays at 1.5 times the
+// bandwidth-delay product when it does not.
+type pipe struct {
+	limit  int64
+	filled bool
+	high   float64 // bandwidth of the best round
+	moved  int64   // bytes in this round
+	flat   int     // rounds without growth
+}
+
+const (
+	firstWindow = 32 << 20
+	leastWindow = 8 << 20
+	mostWindow  = 1 << 30
+	grown       = 1.25 // a round that gains less is flat
+	flatRounds  = 2
+)
+
+func newPipe(r prefetchpool.Rate) pipe {
+	p := pipe{limit: firstWindow}
+	if bdp := r.Bandwidth * r.Latency.Seconds(); bdp > 0 {
+		p.limit = clampWindow(2 * bdp)
+	}
+	return p
+}
+
+func clampWindow(x float64) int64 { return int64(min(max(x, leastWindow), mostWindow)) }
+
+func (p *pipe) window() int64 { return p.limit }
+
+// observe counts what landed; a round is one window of bytes.
+func (p *pipe) observe(bytes int64, r prefetchpool.Rate) {
+	p.moved += bytes
+	if p.moved < p.limit/2 {
+		return
+	}
+	p.moved = 0
+	bdp := r.Bandwidth * r.Latency.Seconds()
+	switch {
+	case r.Bandwidth > p.high*grown:
+		p.high, p.flat, p.filled = r.Bandwidth, 0, false
+		p.limit = clampWindow(max(float64(p.limit), 2*bdp))
+	default:
+		p.flat++
+		p.filled = p.filled || p.flat >= flatRounds
+	}
+	if p.filled {
+		p.limit = clampWindow(1.5 * bdp)
+	}
+}

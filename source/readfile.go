@@ -1,0 +1,275 @@
+package source
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/lakescan/lakescan/object"
+)
+
+const (
+	// pieceBytes is the largest single request: large enough to hide the latency, small enough that a head unit is never
+	// more than one such piece behind.
+	pieceBytes = 8 << 20
+	// waveBytes is about what is fetched together for one file.
+	waveBytes = 16 << 20
+)
+
+// expectedWaves is a guess from the plan.
+func (t *Task) expectedWaves() int {
+	n := t.ColumnBytes
+	if n <= 0 || t.File.Size > 0 && n > t.File.Size {
+		n = t.File.Size
+	}
+	return int(max(1, n/waveBytes))
+}
+
+// readFile is a file's goroutine: it opens the file and fetches its waves as far ahead as there is room. It holds no slot of
+// the pool while it waits.
+func (s *scan) readFile(ctx context.Context, sl *slot) {
+	f := newFile(&sl.task, sl.index, s.reads)
+	f.wake = sl.wake
+	f.began = func() { s.advance(sl, queued, running) }
+	err := s.fetchFile(ctx, sl, f)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sl.ended = true
+	switch {
+	case err != nil && ctx.Err() == nil:
+		s.fail(sl, f.fail(err))
+	case err != nil: // the echo of a teardown, or of a failure before this file
+		sl.err = err
+	case len(sl.work) == 0 && sl.state == running:
+		s.mu.set(sl, empty)
+		s.stats.filesEmpty.Add(1)
+	}
+	s.admit()
+	s.poke()
+}
+
+// advance moves a slot if it is in the state from.
+func (s *scan) advance(sl *slot, from, to state) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sl.state == from {
+		s.mu.set(sl, to)
+	}
+}
+
+func (s *scan) fetchFile(ctx context.Context, sl *slot, f *file) (err error) {
+	defer guard(&err)
+	c, err := s.format.open(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	s.mu.Lock()
+	if sl.state == queued { // nothing had to be fetched
+		s.mu.set(sl, running)
+	}
+	sl.waves = c.waves()
+	s.mu.depth.opened(f.rounds)
+	s.poke()
+	s.mu.Unlock()
+	return s.fetchWaves(ctx, sl, f, c)
+}
+
+// fetchWaves launches waves while there is room, and hands units over as their bytes land.
+func (s *scan) fetchWaves(ctx context.Context, sl *slot, f *file, c content) error {
+	var flying []*flight
+	for {
+		late := s.launchable(sl)
+		for _, w := range late {
+			flying = append(flying, s.launchLate(ctx, f, w))
+		}
+		for sl.launched < sl.waves && s.room(sl) {
+			fl, err := s.launch(ctx, sl, f, c)
+			if err != nil {
+				return err
+			}
+			flying = append(flying, fl)
+		}
+		done, err := s.landed(sl, f, &flying)
+		if err != nil || done {
+			return err
+		}
+		select {
+		case <-sl.wake: // a read has ended, a unit wants more, or there is room
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// launchable takes the units that want more bytes after their filter.
+func (s *scan) launchable(sl *slot) []*work {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	late := sl.late
+	sl.late = nil
+	return late
+}
+
+// room reports whether the next wave may be launched now: the waves before it are fewer than the depth. Those are its own,
+// and, until a consumer has the file in hand, those of the files before it.
+func (s *scan) room(sl *slot) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := 0
+	for i := s.mu.head; i < sl.index && sl.stream < 0; i++ {
+		if o := s.mu.at(i); o != nil && o.state != consumed {
+			before += o.remaining()
+		}
+	}
+	if len(sl.work) > 0 {
+		before += sl.launched - sl.work[0].wave
+	}
+	sl.parked = !s.mu.depth.mayLaunch(before)
+	return !sl.parked
+}
+
+// flight is a wave, or the late part of a unit, on its way.
+type flight struct {
+	list  []*piece
+	works []*work
+	left  []int   // by work: pieces still missing
+	users [][]int // by piece: the works that need it
+	here  int     // pieces landed
+	bytes int64
+	took  time.Duration // of the slowest piece
+}
+
+// launch submits the reads of a slot's next wave.
+func (s *scan) launch(ctx context.Context, sl *slot, f *file, c content) (*flight, error) {
+	i := sl.launched
+	wv, err := c.wave(i)
+	if err != nil {
+		return nil, err
+	}
+	fl := &flight{works: make([]*work, len(wv.units)), left: make([]int, len(wv.units))}
+	first := make([]int, len(wv.spans)+1) // the pieces of span k are first[k]…first[k+1]
+	for k, r := range wv.spans {
+		fl.add(ctx, f, i+1, r)
+		first[k+1] = len(fl.list)
+	}
+	shared := (&pieces{list: fl.list, account: s.reads.account}).with(wv.held)
+	shared.users.Store(int32(len(wv.units)))
+	fl.users = make([][]int, len(fl.list))
+	for u, un := range wv.units {
+		w := &work{slot: sl, wave: i, unit: un, pieces: shared, undecided: wv.late, held: slices.Clone(wv.held)}
+		for _, k := range wv.needs[u] {
+			for p := first[k]; p < first[k+1]; p++ {
+				fl.left[u]++
+				fl.users[p] = append(fl.users[p], u)
+				w.held = append(w.held, fl.list[p])
+			}
+		}
+		for _, p := range w.held {
+			p.refs.Add(1)
+		}
+		if fl.left[u] == 0 {
+			w.state = landed
+		}
+		fl.works[u] = w
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sl.launched++
+	for _, w := range fl.works {
+		w.seq = sl.seq
+		sl.seq++
+		if w.undecided {
+			sl.undecided++
+		}
+	}
+	sl.work = append(sl.work, fl.works...)
+	s.stats.waves.Add(1)
+	s.admit()
+	return fl, nil
+}
+
+// launchLate submits what a unit wants after its filter.
+func (s *scan) launchLate(ctx context.Context, f *file, w *work) *flight {
+	fl := &flight{works: []*work{w}}
+	for _, r := range w.more {
+		fl.add(ctx, f, w.wave+1, r)
+	}
+	fl.left = []int{len(fl.list)}
+	fl.users = make([][]int, len(fl.list))
+	for i, p := range fl.list {
+		p.refs.Add(1)
+		fl.users[i] = []int{0}
+	}
+	both := w.pieces.with(fl.list)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w.held = append(w.held, fl.list...)
+	w.first, w.pieces = w.pieces, both
+	return fl
+}
+
+func (fl *flight) add(ctx context.Context, f *file, wave int, r object.Range) {
+	for _, part := range split(r, pieceBytes) {
+		p := &piece{span: part}
+		p.read = f.reads.start(ctx, f.request(wave, len(fl.list), part))
+		fl.list = append(fl.list, p)
+		fl.bytes += part.Len
+	}
+}
+
+// landed takes the pieces that are there, in whatever order they came, and hands over the units that are complete. It reports
+// whether the file is fetched.
+func (s *scan) landed(sl *slot, f *file, flying *[]*flight) (done bool, err error) {
+	for _, fl := range *flying {
+		for i, p := range fl.list {
+			if p.here || !p.read.ready() {
+				continue
+			}
+			a, err := p.read.wait(context.Background()) // does not block: it is done
+			if err != nil {
+				return false, err
+			}
+			f.pin(a.info)
+			p.here = true
+			fl.here++
+			fl.took = max(fl.took, a.took)
+			s.land(fl, i)
+		}
+		if fl.here == len(fl.list) {
+			s.flown(fl)
+		}
+	}
+	*flying = slices.DeleteFunc(*flying, func(fl *flight) bool { return fl.here == len(fl.list) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return sl.launched == sl.waves && len(*flying) == 0 && sl.undecided == 0 && len(sl.late) == 0, nil
+}
+
+// land counts a piece that came.
+func (s *scan) land(fl *flight, piece int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	any := false
+	for _, u := range fl.users[piece] {
+		if fl.left[u]--; fl.left[u] == 0 {
+			fl.works[u].state = landed
+			any = true
+		}
+	}
+	if any {
+		s.admit()
+	}
+}
+
+// flown tells the controller about a fetched wave.
+func (s *scan) flown(fl *flight) {
+	s.stats.fetchNanos.Add(int64(fl.took))
+	rate := s.cfg.Lane.Rate()
+	s.mu.Lock()
+	s.mu.depth.fetched(fl.bytes, len(fl.list), rate)
+	window := s.mu.depth.window()
+	s.poke()
+	s.mu.Unlock()
+	s.cfg.Lane.Window(window)
+}

@@ -1,0 +1,289 @@
+package source
+
+import (
+	"context"
+	"iter"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/lakescan/lakescan/memory"
+)
+
+// scan is the running half of a Reader at depth > 0.
+type scan struct {
+	cfg     Config
+	format  format
+	tasks   iter.Seq2[Task, error]
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	reads   *reads
+	stats   *counters
+	decoded *memory.Elastic
+	workers int // most decode goroutines
+	opened  time.Time
+
+	wg        sync.WaitGroup // claimer, file goroutines, workers
+	claimWake chan struct{}
+	cursors   []*cursor  // by stream
+	work      *sync.Cond // on mu: items, or the end
+
+	mu struct {
+		sync.Mutex
+		window
+		depth     controller
+		items     []item // decode work, in order
+		started   int    // workers
+		idle      int    // of these: waiting
+		active    int    // units decoding, or decoded and not consumed
+		ahead     int64  // estimated bytes of these
+		closed    bool
+		limitLeft int64 // rows still wanted, -1 = all
+		claimRows int64 // rows that claimed files hold at least, for Limit
+		waits     waitStats
+	}
+}
+
+// waitStats is what the consumers did.
+type waitStats struct {
+	heads         int64
+	fetch, decode time.Duration
+	consumer      time.Duration
+}
+
+// slot is one file on its way. Fields are guarded by scan.mu but for task and index, which never change.
+type slot struct {
+	index int
+	task  Task
+	state state
+	err   error
+
+	waves     int     // of the plan; -1 = not known yet
+	launched  int     // waves whose reads were submitted
+	seq       int     // units so far
+	work      []*work // units of launched waves, in order, not consumed
+	late      []*work // of these: want more bytes after their filter
+	undecided int     // units that may still ask for more
+	ended     bool    // no more units will come
+	parked    bool    // its goroutine waits for room
+	stream    int     // that consumes it, -1 = none
+	early     bool    // claimed while another file was consumed
+	cancel    context.CancelFunc
+	wake      chan struct{} // pokes its goroutine
+}
+
+// remaining is the number of waves that the slot still has before it is consumed; an estimate until it is opened.
+func (sl *slot) remaining() int {
+	switch {
+	case sl.waves < 0:
+		return sl.task.expectedWaves()
+	case len(sl.work) > 0:
+		return sl.waves - sl.work[0].wave
+	}
+	return sl.waves - sl.launched
+}
+
+// newScan starts the claimer.
+func newScan(ctx context.Context, tasks iter.Seq2[Task, error], cfg Config, f format, workers int) *scan {
+	s := &scan{cfg: cfg, format: f, tasks: tasks, stats: &counters{}, opened: time.Now(), claimWake: make(chan struct{}, 1)}
+	s.workers = workers
+	if workers == 0 {
+		s.workers = runtime.GOMAXPROCS(0)
+	}
+	s.ctx, s.cancel = context.WithCancelCause(ctx)
+	s.decoded = cfg.Budget.Elastic(memory.Decoded, 0).Named("scan")
+	if f == nil {
+		s.format = newParquetFormat(cfg, s.stats, s.decoded)
+	}
+	s.reads = &reads{store: cfg.Store, lane: cfg.Lane, stats: s.stats, account: cfg.Budget.Elastic(memory.Prefetch, 0).Named("scan")}
+	s.work = sync.NewCond(&s.mu)
+	for range cfg.Streams {
+		s.cursors = append(s.cursors, &cursor{wake: make(chan struct{}, 1), stepped: s.opened})
+	}
+	s.mu.window = newWindow()
+	s.mu.limitLeft = -1
+	if cfg.Limit > 0 {
+		s.mu.limitLeft = cfg.Limit
+	}
+	s.mu.depth = newController(cfg, s.workers, cfg.Lane.Rate())
+	cfg.Lane.Window(s.mu.depth.window())
+	s.wg.Go(s.claimAll)
+	return s
+}
+
+// claimAll is the claimer: it pulls tasks, outside every lock, while the window has room.
+func (s *scan) claimAll() {
+	err := s.claimTasks()
+	s.mu.Lock()
+	if err != nil && !s.mu.closed { // planning failed: an error at the place of the file that did not come
+		sl := s.mu.claim(Task{Ordinal: s.mu.next})
+		sl.err, sl.ended, sl.waves = err, true, 0
+		s.mu.set(sl, failed)
+	}
+	s.mu.ended = true
+	s.poke()
+	s.mu.Unlock()
+}
+
+func (s *scan) claimTasks() (err error) {
+	defer guard(&err)
+	if !s.awaitClaim() {
+		return nil
+	}
+	for t, err := range s.tasks {
+		if err != nil {
+			return err
+		}
+		if !s.claim(t) || !s.awaitClaim() {
+			return nil
+		}
+	}
+	return nil
+}
+
+// awaitClaim waits for room and reports whether there is any use in another file.
+func (s *scan) awaitClaim() bool {
+	for {
+		s.mu.Lock()
+		stop := s.mu.closed || s.mu.failedAt >= 0 || s.mu.limitLeft == 0 || s.covered()
+		room := s.mu.depth.mayClaim(&s.mu.window)
+		s.mu.Unlock()
+		if stop || room {
+			return !stop
+		}
+		select {
+		case <-s.claimWake:
+		case <-s.ctx.Done():
+			return false
+		}
+	}
+}
+
+// covered reports that the claimed files surely hold all the rows that Limit wants.
+func (s *scan) covered() bool { return s.cfg.Limit > 0 && s.mu.claimRows >= s.cfg.Limit }
+
+// claim puts a task into the window and starts its goroutine.
+func (s *scan) claim(t Task) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.closed {
+		return false
+	}
+	sl := s.mu.claim(t)
+	sl.early = sl.index > s.mu.head
+	if t.certain() {
+		s.mu.claimRows += t.Rows
+	}
+	if t.knownEmpty() {
+		sl.ended, sl.waves = true, 0
+		s.mu.set(sl, empty)
+		s.stats.filesEmpty.Add(1)
+		s.poke()
+		return true
+	}
+	if sl.early {
+		s.stats.prefetched.Add(1)
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	sl.cancel = cancel
+	s.mu.set(sl, queued)
+	s.wg.Go(func() {
+		defer cancel()
+		s.readFile(ctx, sl)
+	})
+	return true
+}
+
+// certain reports that the task's recorded rows are all delivered: nothing filters or deletes.
+func (t *Task) certain() bool {
+	d := t.Deletes
+	return t.Rows > 0 && t.Filter == nil && t.Select.All() && d.Vector == nil && len(d.Positions) == 0 && len(d.Equality) == 0
+}
+
+// knownEmpty reports that the plan selects no row at all, so the file is never opened.
+func (t *Task) knownEmpty() bool { return !t.Select.All() && t.Select.Count(1<<62) == 0 }
+
+// poke tells everybody that waits that the state has changed; mu is held.
+func (s *scan) poke() {
+	for _, c := range s.cursors {
+		nudge(c.wake)
+	}
+	nudge(s.claimWake)
+	for i := s.mu.head; i < s.mu.next; i++ {
+		if sl := s.mu.at(i); sl != nil && sl.parked {
+			nudge(sl.wake)
+		}
+	}
+}
+
+func nudge(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// stop ends all work; it joins nothing. mu is held.
+func (s *scan) stop(cause error) {
+	if s.mu.closed {
+		return
+	}
+	s.mu.closed = true
+	s.cancel(cause)
+	s.work.Broadcast()
+	s.poke()
+}
+
+// close joins everything and gives back what is held. Called once.
+func (s *scan) close() {
+	s.mu.Lock()
+	s.stop(ErrClosed)
+	s.mu.Unlock()
+	s.cfg.Lane.Close()
+	s.wg.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := s.mu.head; i < s.mu.next; i++ {
+		sl := s.mu.at(i)
+		if sl == nil || sl.state == consumed {
+			continue
+		}
+		s.drop(sl)
+	}
+	s.format.close()
+	s.decoded.Close()
+	s.reads.account.Close()
+}
+
+// drop throws away what a slot still holds; mu is held and no goroutine works on it.
+func (s *scan) drop(sl *slot) {
+	for _, w := range sl.work {
+		w.discard()
+	}
+	sl.work = nil
+	switch sl.state {
+	case claimed, queued, running:
+		s.stats.cancel.Add(1)
+		s.mu.set(sl, cancelled)
+	case ready:
+		if sl.early && sl.stream < 0 {
+			s.stats.unused.Add(1)
+		}
+		s.mu.set(sl, cancelled)
+	}
+}
+
+// fail marks a slot as failed and cancels what lies behind it: nothing of that will be delivered. mu is held.
+func (s *scan) fail(sl *slot, err error) {
+	if sl.state == failed || sl.state == cancelled || sl.state == consumed {
+		return
+	}
+	sl.err, sl.ended = err, true
+	s.mu.set(sl, failed)
+	for i := sl.index + 1; i < s.mu.next; i++ {
+		if later := s.mu.at(i); later != nil && later.cancel != nil {
+			later.cancel()
+		}
+	}
+	s.poke()
+}

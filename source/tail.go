@@ -1,0 +1,85 @@
+package source
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	firstTail = 64 << 10
+	leastTail = 16 << 10
+	mostTail  = 512 << 10
+	// wholeLimit bounds the bytes that are fetched for nothing to save a request.
+	leastWhole = 256 << 10
+	mostWhole  = 1 << 20
+)
+
+// tails learns from the footers of a scan how much to read of the next file's end, and what part of a file the scan needs.
+// A plain struct behind a lock: every file's goroutine asks it.
+type tails struct {
+	fixed int64
+
+	mu struct {
+		sync.Mutex
+		recent [64]int64 // ring of footer lengths
+		n      int
+		wanted float64 // part of a file's bytes that the columns take, mean
+		files  int
+	}
+}
+
+// footer learns the length of one, with its trailer.
+func (t *tails) footer(n int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mu.recent[t.mu.n%len(t.mu.recent)] = n
+	t.mu.n++
+}
+
+// columns learns what part of a file was wanted.
+func (t *tails) columns(wanted, size int64) {
+	if size <= 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mu.files++
+	t.mu.wanted += (float64(wanted)/float64(size) - t.mu.wanted) / float64(min(t.mu.files, 16))
+}
+
+// tail is how many bytes of a file's end to read first: the 95th percentile of the footers so far and a quarter more.
+func (t *tails) tail() int64 {
+	if t.fixed > 0 {
+		return t.fixed
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := min(t.mu.n, len(t.mu.recent))
+	if n == 0 {
+		return firstTail
+	}
+	s := slices.Clone(t.mu.recent[:n])
+	slices.Sort(s)
+	return min(max(s[(n*95+99)/100-1]*5/4, leastTail), mostTail)
+}
+
+// first is how much to read first of a file of size bytes, of which columns bytes are wanted (0 = unknown): the tail, or all
+// of it where the request saved is worth more than the bytes.
+func (t *tails) first(size, columns int64, latency time.Duration, perJob float64) int64 {
+	tail := t.tail()
+	if size <= tail {
+		return size
+	}
+	t.mu.Lock()
+	part, known := t.mu.wanted, t.mu.files > 0
+	t.mu.Unlock()
+	if columns <= 0 && known {
+		columns = int64(part * float64(size))
+	}
+	worth := int64(latency.Seconds() * perJob)
+	if size-columns <= min(max(worth, leastWhole), mostWhole) && size <= 2*waveBytes {
+		return size
+	}
+	return tail
+}
