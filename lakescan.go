@@ -37,6 +37,7 @@ type Client struct {
 	mu struct {
 		sync.Mutex
 		catalogs map[string]*catalog
+		caches   []*object.Cache // one a store; emptied by Close
 	}
 }
 
@@ -115,8 +116,8 @@ func (c *Client) Close() error {
 		errs = append(errs, c.pool.Close())
 	}
 	c.mu.Lock()
-	catalogs := c.mu.catalogs
-	c.mu.catalogs = nil
+	catalogs, caches := c.mu.catalogs, c.mu.caches
+	c.mu.catalogs, c.mu.caches = nil, nil
 	c.mu.Unlock()
 	for _, k := range catalogs {
 		k.mu.Lock()
@@ -124,6 +125,9 @@ func (c *Client) Close() error {
 			errs = append(errs, k.mu.Catalog.Close())
 		}
 		k.mu.Unlock()
+	}
+	for _, cache := range caches {
+		cache.Purge()
 	}
 	if c.transport != nil {
 		c.transport.CloseIdleConnections()

@@ -30,7 +30,11 @@ func (c *Client) newStore(creds object.Credentials) (object.Store, error) {
 	s := object.Mux(map[string]object.Store{"s3": remote, "s3a": remote, "s3n": remote, "file": local, "": local})
 	s = object.Retry(object.Metered(s, c.meter), c.cfg.retry(c.meter))
 	if !c.cfg.NoCache {
-		s = object.Cached(s, object.CacheConfig{MaxBytes: cacheBytes, Charge: c.prefetch.Add, Meter: c.meter})
+		cache := object.Cached(s, object.CacheConfig{MaxBytes: cacheBytes, Charge: c.prefetch.Add, Meter: c.meter})
+		c.mu.Lock()
+		c.mu.caches = append(c.mu.caches, cache)
+		c.mu.Unlock()
+		s = cache
 	}
 	if len(c.cfg.Map) > 0 {
 		s = object.Mapped(s, c.cfg.Map)
