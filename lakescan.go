@@ -26,8 +26,9 @@ type Client struct {
 	prefetch  *memory.Elastic
 	pool      *prefetchpool.Pool
 	meter     *object.Meter
-	transport *http.Transport
-	store     object.Store // of paths outside of any table
+	transport *http.Transport // of stores
+	metadata  *http.Transport // of catalogs: the same TLS and proxy, an idle pool of its own
+	store     object.Store    // of paths outside of any table
 	engine    query.Engine
 	noEngine  error // why engine is nil
 
@@ -88,6 +89,9 @@ func Open(ctx context.Context, cfg Config) (_ *Client, err error) {
 	if c.transport, err = tc.New(); err != nil {
 		return nil, err
 	}
+	if c.metadata, err = cfg.S3.Transport.New(); err != nil {
+		return nil, err
+	}
 	if c.store, err = c.newStore(nil); err != nil {
 		return nil, err
 	}
@@ -129,8 +133,10 @@ func (c *Client) Close() error {
 	for _, cache := range caches {
 		cache.Purge()
 	}
-	if c.transport != nil {
-		c.transport.CloseIdleConnections()
+	for _, t := range []*http.Transport{c.transport, c.metadata} {
+		if t != nil {
+			t.CloseIdleConnections()
+		}
 	}
 	if closer, ok := c.store.(interface{ Close() error }); ok {
 		errs = append(errs, closer.Close())
@@ -182,6 +188,13 @@ func (c *Client) open(ctx context.Context, name string) (*iceberg.Catalog, error
 	}
 	cfg := k.cfg
 	cfg.Budget, cfg.NewStore = c.budget, c.newStore
+	cfg.OwnS3Keys = cfg.OwnS3Keys || c.cfg.S3.Access.HasKeys()
+	if cfg.Transport == nil {
+		cfg.Transport = c.metadata
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = c.cfg.Logger
+	}
 	cat, err := iceberg.Open(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("catalog %s: %w", name, err)
