@@ -1,0 +1,107 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// Entry is one line of `config show`.
+type Entry struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"` // a secret is masked
+	Origin string `json:"origin"`
+	Note   string `json:"note,omitempty"` // why it has no effect
+}
+
+// Entries lists every value with its origin: settings, then the properties of every catalog, then what was ignored and why.
+// With all, settings at their default are listed too.
+func (c *Config) Entries(all bool) []Entry {
+	var out []Entry
+	for _, s := range settings {
+		v := c.values[s.Key]
+		if v.origin == "default" && (!all || v.text == "") || s.Key == KeyURI || s.Key == KeyWarehouse {
+			continue
+		}
+		if s.secret {
+			v.text = mask(v.text)
+		}
+		out = append(out, Entry{Key: s.Key, Value: strings.ReplaceAll(v.text, "\n", " "), Origin: v.origin})
+	}
+	for _, name := range sorted(c.catalogs) {
+		for _, prop := range sorted(c.catalogs[name]) {
+			v := c.catalogs[name][prop]
+			if isSecret(prop) {
+				v.text = maskProperty(prop, v.text)
+			}
+			out = append(out, Entry{Key: "catalog." + name + "." + prop, Value: v.text, Origin: v.origin})
+		}
+	}
+	for _, e := range c.ignored {
+		if isSecret(e.Key) {
+			e.Value = mask(e.Value)
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// secretWords mark properties whose values are secrets. A header may carry a token, whatever its name.
+var secretWords = []string{"secret", "token", "credential", "password", "sas", "account-key", "header."}
+
+// notSecret are properties that a word above catches wrongly.
+var notSecret = []string{"token-refresh-enabled", "oauth2-server-uri", "token-expires-in-ms", "token-expires-at-ms", "credential-command", "credentials-endpoint", "credentials-enabled"}
+
+func isSecret(prop string) bool {
+	prop = strings.ToLower(prop)
+	has := func(words []string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(prop, w) })
+	}
+	return has(secretWords) && !has(notSecret)
+}
+
+// mask keeps the last four characters of a long secret, which tell two of them apart.
+func mask(s string) string {
+	switch {
+	case s == "":
+		return ""
+	case len(s) < 16:
+		return "****"
+	}
+	return "****" + s[len(s)-4:]
+}
+
+// maskProperty keeps the client id of a credential.
+func maskProperty(prop, s string) string {
+	if id, secret, ok := strings.Cut(s, ":"); ok && strings.HasSuffix(prop, "credential") {
+		return id + ":" + mask(secret)
+	}
+	return mask(s)
+}
+
+// Secrets are the texts that must not be printed.
+func (c *Config) Secrets() []string {
+	var out []string
+	for _, s := range settings {
+		if s.secret && c.Text(s.Key) != "" {
+			out = append(out, c.Text(s.Key))
+		}
+	}
+	for _, props := range c.catalogs {
+		for prop, v := range props {
+			if !isSecret(prop) {
+				continue
+			}
+			out = append(out, v.text)
+			if _, secret, ok := strings.Cut(v.text, ":"); ok && strings.HasSuffix(prop, "credential") {
+				out = append(out, secret)
+			}
+		}
+	}
+	for _, name := range []string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"} {
+		if c.env[name] != "" {
+			out = append(out, c.env[name])
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
