@@ -116,7 +116,7 @@ func (rt *retry) pause(ctx context.Context, tr *trouble, err error) (time.Durati
 	if tr.since.IsZero() {
 		tr.since = now
 	}
-	asksForLess := Throttled(err) && now.Sub(tr.since) < rt.cfg.Throttle
+	asksForLess := Throttled(err) && now.Sub(tr.since) < rt.cfg.Throttle && rt.cfg.Attempts > 1 // 1 = never repeat
 	if !Temporary(err) || (tr.failures >= rt.cfg.Attempts && !asksForLess) {
 		return 0, false
 	}

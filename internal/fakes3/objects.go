@@ -68,6 +68,9 @@ func (q *request) get() *fault {
 	}
 	size := int64(len(o.Data))
 	off, n, ranged, ok := parseRange(q.Header.Get("Range"), size)
+	if !ok && size == 0 && q.s.cfg.MinIO && strings.HasPrefix(q.Header.Get("Range"), "bytes=-") {
+		ranged, ok = true, true
+	}
 	if !ok {
 		f := fail(416, "InvalidRange", "The requested range is not satisfiable")
 		f.header = [][2]string{{"Content-Range", "bytes */" + strconv.FormatInt(size, 10)}}

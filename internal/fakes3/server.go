@@ -24,6 +24,7 @@ type Config struct {
 	Redirect bool   // a wrong region is 301 with a header, as at AWS between endpoints, instead of 400 with XML
 	MinPart  int64  // smallest part but the last; 0 = 5 MiB
 	MaxKeys  int    // largest page of a listing; 0 = 1000
+	MinIO    bool   // answer the suffix of an empty object as MinIO does: 206 and "bytes 0--1/0" instead of 416
 }
 
 // Server holds buckets in memory and answers S3 requests.

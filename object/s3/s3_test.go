@@ -51,14 +51,23 @@ func at(t testing.TB, text string) object.Location {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
+	for _, minio := range []bool{false, true} {
+		t.Run(map[bool]string{false: "AWS", true: "MinIO"}[minio], func(t *testing.T) {
+			t.Parallel()
+			conformance(t, minio)
+		})
+	}
+}
+
+func conformance(t *testing.T, minio bool) {
 	objecttest.Run(t, func(t *testing.T) objecttest.Harness {
-		srv := fakes3.New(fakes3.Config{Keys: []fakes3.Keys{keys}}, "bucket")
+		srv := fakes3.New(fakes3.Config{Keys: []fakes3.Keys{keys}, MinIO: minio}, "bucket")
 		store := open(t, s3.Config{Credentials: object.Static(access(fakes3.Start(t, srv))), PartSize: 5 << 20})
 		t.Cleanup(func() {
 			if n := srv.Uploads(); n != 0 {
 				t.Errorf("%d unfinished uploads left", n)
 			}
 		})
-		return objecttest.Harness{Store: store, Root: at(t, "s3://bucket/root"), Large: 12 << 20}
+		return objecttest.Harness{Store: store, Root: at(t, "s3://bucket/root"), Large: 11 << 20}
 	})
 }
