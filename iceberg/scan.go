@@ -62,8 +62,8 @@ func (t *Table) Plan(ctx context.Context, s ScanSpec) (*Plan, error) {
 		return nil, err
 	}
 	if text := at.meta.Properties[nameMapping]; text != "" {
-		// A mapping that cannot be read matters only to files without field ids; source refuses those without a mapping.
-		p.cfg.Names, p.badMapping = resolve.ParseNames([]byte(text))
+		// A mapping that cannot be read matters only to files without field ids, and source refuses those that have none.
+		p.cfg.Names, _ = resolve.ParseNames([]byte(text))
 	}
 	if p.cfg.Fetcher == nil {
 		p.cfg.Fetcher = inline{at.store}
@@ -80,14 +80,13 @@ func (t *Table) cache() *plan.Cache {
 
 // Plan of one scan; immutable, and it may be ranged over more than once.
 type Plan struct {
-	table      *Table
-	selection  meta.Selection
-	spec       ScanSpec
-	columns    *columns
-	cfg        plan.Config
-	defaults   map[int]expr.Literal
-	badMapping error
-	report     plan.Report
+	table     *Table
+	selection meta.Selection
+	spec      ScanSpec
+	columns   *columns
+	cfg       plan.Config
+	defaults  map[int]expr.Literal
+	report    plan.Report
 }
 
 // Schema of the output, with field ids.
@@ -155,6 +154,9 @@ func (p *Plan) explain(c PlanCounts) Explain {
 	}
 	if p.cfg.Filter != nil {
 		e.Filter = p.cfg.Filter.String()
+		for _, u := range p.cfg.Unused() {
+			e.NotPruning = append(e.NotPruning, u.String())
+		}
 	}
 	return e
 }

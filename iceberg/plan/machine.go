@@ -64,12 +64,8 @@ type part struct {
 // maxParts bounds the cache of parts.
 const maxParts = 4096
 
-func newMachine(c *Config, r *Report) (*machine, error) {
-	p, err := newPruner(c)
-	if err != nil {
-		return nil, err
-	}
-	return &machine{c: c, report: r, pruner: p, parts: map[string]*part{}}, nil
+func newMachine(c *Config, r *Report) *machine {
+	return &machine{c: c, report: r, pruner: newPruner(c), parts: map[string]*part{}}
 }
 
 // start takes the manifests of the snapshot.
@@ -82,7 +78,7 @@ func (m *machine) start(list []manifest.File) {
 		case f.NoLiveFiles():
 			m.report.skipped(&f, ByCounts)
 			continue
-		case !m.pruner.manifest(&f):
+		case !m.pruner.manifest(m.c.Table.Spec(f.SpecID), &f):
 			m.report.skipped(&f, ByPartition)
 			continue
 		case f.Deletes:

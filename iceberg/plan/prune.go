@@ -4,31 +4,66 @@ import (
 	"github.com/lakescan/lakescan/expr"
 	"github.com/lakescan/lakescan/iceberg/manifest"
 	"github.com/lakescan/lakescan/iceberg/meta"
+	"github.com/lakescan/lakescan/iceberg/prune"
 )
 
-// pruner decides from a filter which manifests and files can hold a row of it.
+// pruner applies the proofs of package prune, or none of them.
 type pruner struct {
-	filter expr.Expr // nil = all rows
+	filter *prune.Filter
+	whole  expr.Expr // the filter as it was given; nil = all rows
+	off    bool
 }
 
-func newPruner(c *Config) (*pruner, error) {
-	p := &pruner{filter: c.Filter}
-	if b, ok := c.Filter.(expr.Bool); ok && bool(b) {
-		p.filter = nil
+func newPruner(c *Config) *pruner {
+	p := &pruner{whole: reduce(c.Filter), off: c.NoPrune}
+	p.filter = prune.New(p.whole, c.Table, c.Schema)
+	return p
+}
+
+// reduce says nil for a filter that every row passes.
+func reduce(e expr.Expr) expr.Expr {
+	if b, ok := e.(expr.Bool); ok && bool(b) {
+		return nil
 	}
-	return p, nil
+	return e
 }
 
-func (p *pruner) manifest(*manifest.File) bool { return !never(p.filter) }
-
-func (p *pruner) columns() []int { return nil }
-
-func (p *pruner) residual(*meta.Spec, map[int]expr.Literal) (left expr.Expr, none bool) {
-	return p.filter, never(p.filter)
+// manifest reports whether a manifest may hold a file with a selected row. A manifest without a known spec is read: the
+// decoder says what is wrong with it.
+func (p *pruner) manifest(spec *meta.Spec, f *manifest.File) bool {
+	return p.off || spec == nil || p.filter.Manifest(spec, f)
 }
 
-func (p *pruner) file(filter expr.Expr, _ *manifest.Entry) (left expr.Expr, keep bool) {
-	return filter, true
+// columns whose metrics are read.
+func (p *pruner) columns() []int {
+	if p.off {
+		return nil
+	}
+	return p.filter.Columns()
+}
+
+// residual is what is left of the filter in one partition; none says that no row of it can be selected.
+func (p *pruner) residual(spec *meta.Spec, tuple map[int]expr.Literal) (left expr.Expr, none bool) {
+	if p.off {
+		return p.whole, false
+	}
+	left = reduce(p.filter.Residual(spec, tuple))
+	return left, never(left)
+}
+
+// file judges a file by its metrics: keep is false if no row of it can be selected, and nothing is left of a filter that
+// every row passes.
+func (p *pruner) file(residual expr.Expr, e *manifest.Entry) (left expr.Expr, keep bool) {
+	if p.off || residual == nil {
+		return residual, true
+	}
+	switch p.filter.File(residual, e) {
+	case expr.None:
+		return nil, false
+	case expr.All:
+		return nil, true
+	}
+	return residual, true
 }
 
 // never reports that a filter selects nothing whatever the row.
@@ -41,3 +76,6 @@ func never(e expr.Expr) bool {
 	}
 	return false
 }
+
+// Unused lists the parts of the filter that cannot skip files.
+func (c *Config) Unused() []expr.Expr { return newPruner(c).filter.Unused() }

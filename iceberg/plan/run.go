@@ -28,16 +28,12 @@ type read struct {
 }
 
 func (r *run) start(ctx context.Context) error {
-	m, err := newMachine(r.c, r.report)
-	if err != nil {
-		return err
-	}
 	files, err := r.list(ctx)
 	if err != nil {
 		return err
 	}
-	m.start(files)
-	r.m, r.reads = m, map[int]*read{}
+	r.m, r.reads = newMachine(r.c, r.report), map[int]*read{}
+	r.m.start(files)
 	return nil
 }
 
