@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -127,6 +128,12 @@ func (c *parquetFile) readFooter(ctx context.Context) (*parquet.Footer, error) {
 		span = object.Range{Off: size - n, Len: n}
 	}
 	read, err := c.file.get(ctx, span)
+	if err != nil && size >= 0 && c.file.etag == "" && (errors.Is(err, object.ErrChanged) || errors.Is(err, object.ErrRange)) {
+		// Writers record wrong sizes, and every other reader reads such tables: before anything is pinned the size is a hint.
+		p.stats.sizesCorrected.Add(1)
+		size, c.file.size = -1, -1
+		read, err = c.file.get(ctx, object.Range{Off: -p.tails.tail(), Len: -1})
+	}
 	if err != nil {
 		return nil, err
 	}

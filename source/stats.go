@@ -14,6 +14,7 @@ type Stats struct {
 	Requests, Bytes    int64         // at the store's face: retries and hedges below it are counted there (S3GetRequests)
 	OverReadBytes      int64         // fetched between wanted ranges (ParquetOverReadBytes)
 	TailHits, TailMiss int64         // footers that the first read held, and those that needed another (ParquetFooterTailHits/Misses)
+	SizesCorrected     int64         // files whose size is not the recorded one: read with one request more
 	Prefetched         int64         // files opened before the consumer came to them (ObjectStoragePrefetchedReaders)
 	Used, Unused       int64         // of these: consumed, thrown away (…Used, …Unused)
 	Cancelled          int64         // slots dropped before they were ready (…Cancelled)
@@ -67,6 +68,7 @@ type Event struct {
 type counters struct {
 	requests, bytes, overRead        atomic.Int64
 	tailHits, tailMiss               atomic.Int64
+	sizesCorrected                   atomic.Int64
 	rowGroups, pruned                atomic.Int64
 	fetchNanos, decodeNanos          atomic.Int64
 	units, waves, rows, batches      atomic.Int64
@@ -77,6 +79,7 @@ type counters struct {
 func (c *counters) fill(s *Stats) {
 	s.Requests, s.Bytes, s.OverReadBytes = c.requests.Load(), c.bytes.Load(), c.overRead.Load()
 	s.TailHits, s.TailMiss = c.tailHits.Load(), c.tailMiss.Load()
+	s.SizesCorrected = c.sizesCorrected.Load()
 	s.RowGroups, s.Pruned = c.rowGroups.Load(), c.pruned.Load()
 	s.FetchTime, s.DecodeTime = time.Duration(c.fetchNanos.Load()), time.Duration(c.decodeNanos.Load())
 	s.Units, s.Waves, s.Rows, s.Batches = c.units.Load(), c.waves.Load(), c.rows.Load(), c.batches.Load()
