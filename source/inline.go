@@ -38,7 +38,7 @@ func newInline(ctx context.Context, tasks iter.Seq2[Task, error], cfg Config, f 
 	n.ctx, n.cancel = context.WithCancelCause(ctx)
 	n.decoded = cfg.Budget.Elastic(memory.Decoded, 0).Named("scan at depth 0")
 	if f == nil {
-		n.format = newParquetFormat(cfg, &n.stats, n.decoded)
+		n.format = newParquetFormat(n.ctx, cfg, &n.stats, n.decoded)
 	}
 	n.reads = reads{store: cfg.Store, stats: &n.stats, account: cfg.Budget.Elastic(memory.Prefetch, 0).Named("scan at depth 0")}
 	return n

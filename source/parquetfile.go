@@ -31,8 +31,8 @@ type parquetFormat struct {
 	deletes deleteSets
 }
 
-func newParquetFormat(cfg Config, stats *counters, decoded *memory.Elastic) *parquetFormat {
-	p := &parquetFormat{cfg: cfg, stats: stats, decoded: decoded, mem: memory.NewAllocator(cfg.Allocator, decoded)}
+func newParquetFormat(ctx context.Context, cfg Config, stats *counters, decoded *memory.Elastic) *parquetFormat {
+	p := &parquetFormat{cfg: cfg, stats: stats, decoded: decoded, mem: memory.NewAllocator(cfg.Allocator, decoded), deletes: newDeleteSets(ctx, cfg, stats)}
 	p.tails.fixed = cfg.FooterTail
 	p.rate = func() prefetchpool.Rate { return prefetchpool.Rate{} }
 	if cfg.Lane != nil && cfg.Depth != Off {
@@ -90,9 +90,7 @@ func (p *parquetFormat) open(ctx context.Context, f *file) (_ content, err error
 			c.close()
 		}
 	}()
-	if err := p.deletes.begin(ctx, f.task); err != nil {
-		return nil, err
-	}
+	p.deletes.begin(f.task)
 	if c.footer, err = c.readFooter(ctx); err != nil {
 		return nil, err
 	}

@@ -93,7 +93,7 @@ func newScan(ctx context.Context, tasks iter.Seq2[Task, error], cfg Config, f fo
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	s.decoded = cfg.Budget.Elastic(memory.Decoded, 0).Named("scan")
 	if f == nil {
-		s.format = newParquetFormat(cfg, s.stats, s.decoded)
+		s.format = newParquetFormat(s.ctx, cfg, s.stats, s.decoded)
 	}
 	s.reads = &reads{store: cfg.Store, lane: cfg.Lane, stats: s.stats, account: cfg.Budget.Elastic(memory.Prefetch, 0).Named("scan")}
 	s.work = sync.NewCond(&s.mu)
