@@ -4,14 +4,20 @@ package duckdb
 
 import (
 	"encoding/binary"
+	"fmt"
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/extensions"
+	"github.com/apache/arrow-go/v18/arrow/float16"
 	bindings "github.com/duckdb/duckdb-go-bindings"
 )
 
 // copyColumn copies rows [at, at+n) of an array into a vector of n rows, with their nulls.
-func copyColumn(vec bindings.Vector, a arrow.Array, c copiedColumn, at, n int64) {
+func copyColumn(vec bindings.Vector, a arrow.Array, c copiedColumn, at, n int64) error {
+	if c.how == copyVariant {
+		return copyVariants(vec, a, at, n)
+	}
 	d := a.Data()
 	first := int64(d.Offset()) + at
 	values := d.Buffers()[1].Bytes()
@@ -26,10 +32,13 @@ func copyColumn(vec bindings.Vector, a arrow.Array, c copiedColumn, at, n int64)
 		copyDecimals(to, c.width, values[first*16:(first+n)*16])
 	case copyUUID:
 		copyUUIDs(unsafe.Slice((*byte)(to), n*16), values[first*16:(first+n)*16])
+	case copyHalf:
+		copyHalves(unsafe.Slice((*float32)(to), n), values[first*2:(first+n)*2])
 	}
 	if a.NullN() > 0 {
 		copyValidity(vec, d.Buffers()[0].Bytes(), first, n)
 	}
+	return nil
 }
 
 // copyBits spreads n bits from bit first on over the bytes of dst.
@@ -73,6 +82,39 @@ func copyUUIDs(dst, values []byte) {
 		binary.LittleEndian.PutUint64(dst[i:], lo)
 		binary.LittleEndian.PutUint64(dst[i+8:], hi^1<<63)
 	}
+}
+
+func copyHalves(dst []float32, values []byte) {
+	for i := range dst {
+		dst[i] = float16.FromBits(binary.LittleEndian.Uint16(values[i*2:])).Float32()
+	}
+}
+
+// copyVariants writes variants as JSON text, which DuckDB's JSON functions read.
+func copyVariants(vec bindings.Vector, a arrow.Array, at, n int64) error {
+	v, ok := a.(*extensions.VariantArray)
+	if !ok {
+		return fmt.Errorf("a variant column is a %T", a)
+	}
+	bindings.VectorEnsureValidityWritable(vec)
+	mask := bindings.VectorGetValidity(vec)
+	for i := range n {
+		row := int(at + i)
+		if v.Storage().IsNull(row) { // v.IsNull would take the variant null for it, too
+			bindings.ValiditySetRowInvalid(mask, bindings.IdxT(i))
+			continue
+		}
+		value, err := v.Value(row)
+		if err != nil {
+			return fmt.Errorf("variant: %w", err)
+		}
+		text, err := value.MarshalJSON()
+		if err != nil {
+			return fmt.Errorf("variant: %w", err)
+		}
+		bindings.VectorAssignStringElementLen(vec, bindings.IdxT(i), text)
+	}
+	return nil
 }
 
 // copyValidity copies n bits from bit first on; both sides keep bit i of byte i/8, lowest first.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -30,6 +31,7 @@ func (s *statement) public(ctx context.Context, err error) error {
 		return &query.Error{Class: query.ClassCanceled, Err: cause}
 	}
 	if f, ok := errors.AsType[*plan.Fault](err); ok {
+		f.Msg = shortened(f.Msg)
 		return f.Public(s.st.SQL, s.original(f.Offset))
 	}
 	if s.fn != nil {
@@ -66,8 +68,8 @@ func (s *statement) original(offset int) int {
 // engineFault reads DuckDB's text: "Binder Error: message\n\nLINE 1: text\n   ^".
 func (s *statement) engineFault(e *engineError) error {
 	msg, offset := s.place(e.text)
-	out := &query.Error{Class: class(e), Msg: msg}
-	if head, rest, ok := strings.Cut(msg, " Error: "); ok && !strings.ContainsAny(head, "\n:") {
+	out := &query.Error{Class: class(e), Msg: shortened(msg)}
+	if head, rest, ok := strings.Cut(out.Msg, " Error: "); ok && !strings.ContainsAny(head, "\n:") {
 		out.Msg = rest
 	}
 	if out.Class == query.ClassMemory {
@@ -77,6 +79,16 @@ func (s *statement) engineFault(e *engineError) error {
 		out.At(s.st.SQL, s.original(offset))
 	}
 	return out
+}
+
+// shortened cuts a long list of candidates, or the stack of an internal error.
+func shortened(msg string) string {
+	const most = 8
+	lines := strings.Split(msg, "\n")
+	if len(lines) <= most+1 {
+		return msg
+	}
+	return strings.Join(lines[:most], "\n") + fmt.Sprintf("\n… and %d lines more", len(lines)-most)
 }
 
 var caret = regexp.MustCompile(`(?s)\n\n?LINE (\d+): ([^\n]*)\n( *)\^`)

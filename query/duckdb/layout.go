@@ -39,7 +39,8 @@ type copiedColumn struct {
 // lentColumn goes through the C data interface.
 type lentColumn struct {
 	from, to int
-	compact  bool // a slice must be copied first, see compacted
+	compact  bool           // a slice must be copied first, see compacted
+	retype   arrow.DataType // the type that DuckDB is told, nil = the array's own
 }
 
 // makeLayout matches the reader's columns with the vectors.
@@ -61,7 +62,11 @@ func (s *scan) makeLayout(got *arrow.Schema, need query.Need) error {
 			continue
 		}
 		lent = append(lent, exported(c.field))
-		l.lent = append(l.lent, lentColumn{from: from, to: to, compact: hasStruct(c.field.Type)})
+		out := lentColumn{from: from, to: to, compact: hasStruct(c.field.Type)}
+		if hasInstantNS(c.field.Type) {
+			out.retype = exportedType(c.field.Type)
+		}
+		l.lent = append(l.lent, out)
 	}
 	if err := l.match(got); err != nil {
 		return fmt.Errorf("table %s: %w", strings.Join(s.ref.Name, "."), err)
@@ -109,7 +114,9 @@ func (l *layout) match(s *arrow.Schema) error {
 func (l *layout) write(conn bindings.Connection, chunk bindings.DataChunk, b arrow.RecordBatch, at, n int64) error {
 	for _, c := range l.copied {
 		vec := bindings.DataChunkGetVector(chunk, bindings.IdxT(c.to))
-		copyColumn(vec, b.Column(c.from), c, at, n)
+		if err := copyColumn(vec, b.Column(c.from), c, at, n); err != nil {
+			return err
+		}
 	}
 	for _, to := range l.hidden {
 		clearVector(bindings.DataChunkGetVector(chunk, bindings.IdxT(to)), n)
@@ -148,6 +155,12 @@ func (l *layout) lend(conn bindings.Connection, chunk bindings.DataChunk, b arro
 			if err := compacted(&columns[i]); err != nil {
 				return err
 			}
+		}
+		if c.retype != nil {
+			d := retyped(columns[i].Data(), c.retype)
+			columns[i].Release()
+			columns[i] = array.MakeFromData(d)
+			d.Release()
 		}
 	}
 	rec := array.NewRecordBatch(l.schema, columns, n)

@@ -3,6 +3,7 @@
 package duckdb
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -23,6 +24,7 @@ type reference struct {
 	syntax   plan.TableRef
 	columns  []column // columns[0] is the hidden one
 	hasTypes bool
+	utc      bool // the session's zone is UTC
 }
 
 // column is one result column of lakescan(key). The hidden column stands first since DuckDB asks for column 0 when it needs
@@ -32,7 +34,8 @@ type column struct {
 	field   arrow.Field
 	logical bindings.LogicalType
 	how     copyKind
-	width   int // bytes a value, for copyFixed
+	width   int   // bytes a value, for copyFixed and copyDecimal
+	refusal error // of copyRefused
 }
 
 const hiddenName = "__n"
@@ -72,48 +75,69 @@ func (r *reference) viewSQL() string {
 	return fmt.Sprintf("CREATE VIEW %s AS SELECT %s FROM %s(%s)", r.view, strings.Join(names, ", "), functionName, query.QuoteString(r.key))
 }
 
-// makeTypes finds DuckDB's type of every column by converting an empty batch, which is the only way that the C API has.
+// makeTypes finds DuckDB's type of every column. A column whose type DuckDB cannot hold looks like text, and is refused when
+// a statement reads it: the others stay usable.
 func (r *reference) makeTypes(in *instance) error {
 	if r.hasTypes {
 		return nil
 	}
-	fields := make([]arrow.Field, len(r.columns))
-	fields[0] = arrow.Field{Name: r.columns[0].name, Type: arrow.PrimitiveTypes.Int8}
-	for i, c := range r.columns[1:] {
-		fields[i+1] = exported(c.field)
-	}
-	schema := arrow.NewSchema(fields, nil)
-	conv, ed := bindings.SchemaFromArrow(in.conn, schema)
-	if err := taken(ed); err != nil {
-		return r.typeError(err)
-	}
-	defer bindings.DestroyArrowConvertedSchema(&conv)
-	b := array.NewRecordBuilder(arrowmem.DefaultAllocator, schema)
-	defer b.Release()
-	empty := b.NewRecordBatch()
-	defer empty.Release()
-	chunk, ed := bindings.DataChunkFromArrow(in.conn, empty, conv)
-	if err := taken(ed); err != nil {
-		return r.typeError(err)
-	}
-	defer bindings.DestroyDataChunk(&chunk)
 	for i := range r.columns {
 		c := &r.columns[i]
-		c.logical = bindings.VectorGetColumnType(bindings.DataChunkGetVector(chunk, bindings.IdxT(i)))
-		if i > 0 {
-			c.how, c.width = howToCopy(c.field, bindings.GetTypeId(c.logical))
-		}
-		if c.how == copyUUID {
-			bindings.DestroyLogicalType(&c.logical)
-			c.logical = bindings.CreateLogicalType(bindings.TypeUUID)
+		switch own := ownType(c.field); {
+		case i == 0:
+			c.logical = bindings.CreateLogicalType(bindings.TypeTinyInt)
+		case own != bindings.TypeInvalid:
+			c.logical = bindings.CreateLogicalType(own)
+			c.how, c.width = howToCopy(c.field, own)
+		default:
+			logical, err := logicalType(in, exported(c.field))
+			if err == nil && !r.utc && hasInstantNS(c.field.Type) {
+				bindings.DestroyLogicalType(&logical)
+				err = errors.New("its nanoseconds are shown as UTC without a zone, and the session's zone is another one; use UTC")
+			}
+			if err != nil {
+				c.how, c.refusal = copyRefused, err
+				logical = bindings.CreateLogicalType(bindings.TypeVarchar)
+			} else {
+				c.how, c.width = howToCopy(c.field, bindings.GetTypeId(logical))
+			}
+			c.logical = logical
 		}
 	}
 	r.hasTypes = true
 	return nil
 }
 
-func (r *reference) typeError(err error) error {
-	return &query.Error{Class: query.ClassUnsupported, Msg: fmt.Sprintf("table %s has a type that the engine does not know", strings.Join(r.Name, ".")), Err: err}
+// logicalType is DuckDB's type for an Arrow field, found by converting an empty batch, which is the only way of the C API.
+func logicalType(in *instance, f arrow.Field) (t bindings.LogicalType, err error) {
+	defer recovered(&err) // Arrow's builders panic on types that they do not know
+	schema := arrow.NewSchema([]arrow.Field{f}, nil)
+	conv, ed := bindings.SchemaFromArrow(in.conn, schema)
+	defer bindings.DestroyArrowConvertedSchema(&conv)
+	if err := taken(ed); err != nil {
+		return t, err
+	}
+	b := array.NewBuilder(arrowmem.DefaultAllocator, f.Type)
+	defer b.Release()
+	empty := b.NewArray()
+	defer empty.Release()
+	rec := array.NewRecordBatch(schema, []arrow.Array{empty}, 0)
+	defer rec.Release()
+	chunk, ed := bindings.DataChunkFromArrow(in.conn, rec, conv)
+	defer bindings.DestroyDataChunk(&chunk)
+	if err := taken(ed); err != nil {
+		return t, err
+	}
+	return bindings.VectorGetColumnType(bindings.DataChunkGetVector(chunk, 0)), nil
+}
+
+// refuse is the error for reading column c, nil if it can be read.
+func (r *reference) refuse(c column) error {
+	if c.how != copyRefused {
+		return nil
+	}
+	return &query.Error{Class: query.ClassUnsupported, Err: c.refusal,
+		Msg: fmt.Sprintf("column %s of %s has the type %s, which SQL cannot hold here", c.name, strings.Join(r.Name, "."), c.field.Type)}
 }
 
 func (r *reference) close() {

@@ -22,7 +22,7 @@ func (s *statement) resolve(ctx context.Context, t query.Tables, refs []plan.Tab
 	toks := query.Lex(s.travel.Text)
 	spans := make([]query.TableSpan, len(refs))
 	for i, syntax := range refs {
-		r := &reference{syntax: syntax, key: strconv.Itoa(i)}
+		r := &reference{syntax: syntax, key: strconv.Itoa(i), utc: isUTC(s.st.Zone)}
 		r.Name, r.Alias, r.Version = syntax.Parts(), syntax.Alias, s.st.Version
 		if r.Alias == "" {
 			r.Alias = syntax.Name

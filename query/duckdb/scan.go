@@ -56,6 +56,10 @@ func openScan(ctx context.Context, f *function, ref *reference, wanted []int) (*
 	need.Columns, need.RowsOnly = nil, true
 	for _, w := range wanted {
 		if w > 0 && w < len(ref.columns) {
+			if err := ref.refuse(ref.columns[w]); err != nil {
+				s.cancel()
+				return nil, err
+			}
 			need.Columns = append(need.Columns, ref.columns[w].field.Name)
 			need.RowsOnly = false
 		}

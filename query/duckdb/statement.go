@@ -140,7 +140,19 @@ func (s *statement) gate() ([]plan.TableRef, error) {
 	if err != nil {
 		return nil, err
 	}
-	return plan.Gate(doc)
+	refs, err := plan.Gate(doc)
+	if f, ok := errors.AsType[*plan.Fault](err); ok && f.Class == query.ClassRefused && strings.EqualFold(firstWord(s.travel.Text), "PIVOT") {
+		f.Msg = "PIVOT must list its values here"
+		f.Hint = "PIVOT t ON c IN (a, b, …) USING …"
+	}
+	return refs, err
+}
+
+func firstWord(sql string) string {
+	if toks := query.Lex(sql); len(toks) > 0 {
+		return sql[toks[0].Start:toks[0].End]
+	}
+	return ""
 }
 
 // Schema implements query.Prepared.

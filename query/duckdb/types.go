@@ -3,7 +3,11 @@
 package duckdb
 
 import (
+	"slices"
+
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/extensions"
 	bindings "github.com/duckdb/duckdb-go-bindings"
 )
 
@@ -16,7 +20,24 @@ const (
 	copyBool                    // Arrow has bits, DuckDB has bytes
 	copyDecimal                 // 16 bytes in Arrow, width bytes in DuckDB
 	copyUUID                    // 16 big-endian bytes in Arrow, a hugeint with the top bit turned in DuckDB
+	copyHalf                    // a 2-byte float in Arrow, 4 bytes in DuckDB
+	copyVariant                 // a variant in Arrow, JSON text in DuckDB
+	copyRefused                 // DuckDB has no such type
 )
+
+// ownType is the type of columns that the C data interface lacks or reads otherwise than we do; TypeInvalid = none of them.
+func ownType(f arrow.Field) bindings.Type {
+	switch f.Type.(type) {
+	case *arrow.Float16Type:
+		return bindings.TypeFloat
+	case *extensions.VariantType:
+		return bindings.TypeVarchar
+	}
+	if isUUID(f) {
+		return bindings.TypeUUID
+	}
+	return bindings.TypeInvalid
+}
 
 // howToCopy is decided by both types: a pair that is not known to have the same bits goes through the C data interface.
 func howToCopy(f arrow.Field, duck bindings.Type) (copyKind, int) {
@@ -24,6 +45,10 @@ func howToCopy(f arrow.Field, duck bindings.Type) (copyKind, int) {
 		return copyUUID, 16
 	}
 	switch t := f.Type.(type) {
+	case *arrow.Float16Type:
+		return copyHalf, 4
+	case *extensions.VariantType:
+		return copyVariant, 16
 	case *arrow.BooleanType:
 		return pair(duck == bindings.TypeBoolean, copyBool, 1)
 	case *arrow.Int8Type, *arrow.Int16Type, *arrow.Int32Type, *arrow.Int64Type,
@@ -56,6 +81,8 @@ var sameNumber = map[arrow.Type]bindings.Type{
 
 func sameTimestamp(t *arrow.TimestampType) bindings.Type {
 	switch {
+	case t.Unit == arrow.Nanosecond: // with a zone too, see exportedType
+		return bindings.TypeTimestampNS
 	case t.TimeZone != "" && t.Unit == arrow.Microsecond:
 		return bindings.TypeTimestampTZ
 	case t.TimeZone != "":
@@ -64,10 +91,8 @@ func sameTimestamp(t *arrow.TimestampType) bindings.Type {
 		return bindings.TypeTimestampS
 	case t.Unit == arrow.Millisecond:
 		return bindings.TypeTimestampMS
-	case t.Unit == arrow.Microsecond:
-		return bindings.TypeTimestamp
 	}
-	return bindings.TypeTimestampNS
+	return bindings.TypeTimestamp
 }
 
 // decimalWidth is the size in which DuckDB keeps a decimal of so many digits.
@@ -109,8 +134,15 @@ func exported(f arrow.Field) arrow.Field {
 	return out
 }
 
+// exportedType also takes the zone from timestamps in nanoseconds. DuckDB has none with a zone, and would cut the values to
+// microseconds: two different values would become one. As plain timestamps of UTC they stay exact, and every comparison is
+// right as long as the session's zone is UTC; with another zone such columns are refused.
 func exportedType(t arrow.DataType) arrow.DataType {
 	switch t := t.(type) {
+	case *arrow.TimestampType:
+		if isInstantNS(t) {
+			return &arrow.TimestampType{Unit: arrow.Nanosecond}
+		}
 	case *arrow.StructType:
 		fields := make([]arrow.Field, t.NumFields())
 		for i, f := range t.Fields() {
@@ -131,17 +163,42 @@ func exportedType(t arrow.DataType) arrow.DataType {
 	return t
 }
 
-// hasStruct reports whether a struct is anywhere in the type; a map holds one.
-func hasStruct(t arrow.DataType) bool {
-	if t.ID() == arrow.STRUCT || t.ID() == arrow.MAP {
+func isInstantNS(t arrow.DataType) bool {
+	ts, ok := t.(*arrow.TimestampType)
+	return ok && ts.Unit == arrow.Nanosecond && ts.TimeZone != ""
+}
+
+// hasInstantNS reports whether a timestamp with a zone in nanoseconds is anywhere in the type.
+func hasInstantNS(t arrow.DataType) bool { return anywhere(t, isInstantNS) }
+
+func anywhere(t arrow.DataType, is func(arrow.DataType) bool) bool {
+	if is(t) {
 		return true
 	}
+	n, ok := t.(arrow.NestedType)
+	return ok && slices.ContainsFunc(n.Fields(), func(f arrow.Field) bool { return anywhere(f.Type, is) })
+}
+
+// retyped gives an array's data another type of the same storage; the caller releases it.
+func retyped(d arrow.ArrayData, t arrow.DataType) arrow.ArrayData {
+	var kids []arrow.ArrayData
 	if n, ok := t.(arrow.NestedType); ok {
-		for _, f := range n.Fields() {
-			if hasStruct(f.Type) {
-				return true
-			}
+		fields := n.Fields()
+		if t.ID() == arrow.MAP { // its child is the struct of key and value
+			fields = []arrow.Field{{Type: t.(*arrow.MapType).Elem()}}
+		}
+		for i, k := range d.Children() {
+			kids = append(kids, retyped(k, fields[i].Type))
 		}
 	}
-	return false
+	out := array.NewData(t, d.Len(), d.Buffers(), kids, d.NullN(), d.Offset())
+	for _, k := range kids {
+		k.Release()
+	}
+	return out
+}
+
+// hasStruct reports whether a struct is anywhere in the type; a map holds one.
+func hasStruct(t arrow.DataType) bool {
+	return anywhere(t, func(t arrow.DataType) bool { return t.ID() == arrow.STRUCT || t.ID() == arrow.MAP })
 }

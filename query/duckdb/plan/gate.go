@@ -70,7 +70,6 @@ func explainRefusal(f *Fault) *Fault {
 	if strings.HasPrefix(f.Msg, "Only SELECT statements") {
 		f.Class = query.ClassRefused
 		f.Msg = "only SELECT runs here: a client reads, it changes nothing"
-		f.Hint = "a PIVOT must list its values, PIVOT … ON c IN (…), or stand in FROM (PIVOT … )"
 	}
 	if strings.HasPrefix(f.Msg, "Mixing named and positional") {
 		f.Class = query.ClassSyntax

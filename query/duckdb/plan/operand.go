@@ -90,7 +90,7 @@ func (c *converter) column(i int) (operand, bool) {
 func isStruct(t arrow.DataType) bool { return t.ID() == arrow.STRUCT }
 
 // heldExactly reports whether DuckDB's values of the column are the same as Arrow's, so that a comparison of the one says
-// something about the other. A timestamp with zone in nanoseconds is not: DuckDB has microseconds there.
+// something about the other. A timestamp with zone in milliseconds is not; one in nanoseconds comes to DuckDB without its zone.
 func heldExactly(a arrow.DataType, t Type) bool {
 	switch a := a.(type) {
 	case *arrow.BooleanType:
@@ -110,7 +110,7 @@ func heldExactly(a arrow.DataType, t Type) bool {
 	case *arrow.Time64Type:
 		return t.ID == typeTime && a.Unit == arrow.Microsecond
 	case *arrow.TimestampType:
-		if a.TimeZone != "" {
+		if a.TimeZone != "" && a.Unit != arrow.Nanosecond {
 			return t.ID == typeTimestampTZ && a.Unit == arrow.Microsecond
 		}
 		want := arrowType(t.ID)
