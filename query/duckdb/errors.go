@@ -36,23 +36,24 @@ func (s *statement) public(ctx context.Context, err error) error {
 	}
 	if s.fn != nil {
 		if cause := s.fn.failure(); cause != nil {
-			return scanError(cause)
+			return s.scanError(cause)
 		}
 	}
 	if e, ok := errors.AsType[*engineError](err); ok {
 		return s.engineFault(e)
 	}
-	return scanError(err)
+	return s.scanError(err)
 }
 
 // scanError is a fault below an interface of ours: the table, its reader, or the code that hands batches over.
-func scanError(err error) error {
+func (s *statement) scanError(err error) error {
 	if e, ok := errors.AsType[*query.Error](err); ok {
 		return e
 	}
 	class := query.ClassSource
-	if _, ok := errors.AsType[*panicError](err); ok {
+	if p, ok := errors.AsType[*panicError](err); ok {
 		class = query.ClassInternal
+		s.engine.cfg.Logger.Error("panic below a statement", "panic", p.value, "stack", string(p.stack))
 	}
 	return &query.Error{Class: class, Err: err}
 }

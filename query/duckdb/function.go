@@ -152,7 +152,10 @@ type panicError struct {
 	stack []byte
 }
 
-func (e *panicError) Error() string { return fmt.Sprintf("panic in a scan: %v\n%s", e.value, e.stack) }
+func (e *panicError) Error() string { return fmt.Sprintf("panic in a scan: %v", e.value) }
+
+// Stack of the panic, for logs.
+func (e *panicError) Stack() []byte { return e.stack }
 
 //export lakescanBind
 func lakescanBind(p unsafe.Pointer) {

@@ -14,7 +14,9 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/lakescan/lakescan/expr/eval"
 	"github.com/lakescan/lakescan/iceberg"
 	"github.com/lakescan/lakescan/iceberg/meta"
 	"github.com/lakescan/lakescan/query"
@@ -45,10 +47,10 @@ type memTable struct {
 	schema  *arrow.Schema
 	batches []arrow.RecordBatch
 	rows    int64
-	anyone  bool                                                           // readers promise to work on any thread
-	inexact bool                                                           // Count does not know
-	hook    func(ctx context.Context, batch int) error                     // called before batch i, len(batches) = before the end
-	filter  func(query.Need, arrow.RecordBatch) (arrow.RecordBatch, error) // nil = Need.Filter is not used
+	anyone  bool                                       // readers promise to work on any thread
+	inexact bool                                       // Count does not know
+	hook    func(ctx context.Context, batch int) error // called before batch i, len(batches) = before the end
+	strict  bool                                       // gives no row beyond what a Need asks for
 
 	mu struct {
 		sync.Mutex
@@ -108,6 +110,7 @@ type memReader struct {
 	columns []int
 	schema  *arrow.Schema
 	at      int
+	given   int64
 	last    arrow.RecordBatch
 	closed  bool
 	busy    atomic.Bool
@@ -140,8 +143,8 @@ func (r *memReader) Next(ctx context.Context) (source.Batch, error) {
 	r.at++
 	r.table.pulled.Add(1)
 	full.Retain()
-	if r.table.filter != nil {
-		f, err := r.table.filter(r.need, full)
+	if r.table.strict {
+		f, err := r.needed(full)
 		full.Release()
 		if err != nil {
 			return source.Batch{}, err
@@ -155,6 +158,51 @@ func (r *memReader) Next(ctx context.Context) (source.Batch, error) {
 	}
 	r.last = array.NewRecordBatch(r.schema, columns, full.NumRows())
 	return source.Batch{Record: r.last}, nil
+}
+
+// needed keeps the rows of a batch that the Need asks for, and not one more.
+func (r *memReader) needed(rec arrow.RecordBatch) (arrow.RecordBatch, error) {
+	keep := func(int) bool { return true }
+	if r.need.Filter != nil {
+		ev, err := eval.New(r.need.Filter, rec.Schema())
+		if err != nil {
+			return nil, err
+		}
+		var sel eval.Selection
+		if err := ev.Eval(rec, &sel); err != nil {
+			return nil, err
+		}
+		keep = sel.Has
+	}
+	var parts []arrow.RecordBatch
+	for i := range int(rec.NumRows()) {
+		if keep(i) && (r.need.Limit == 0 || r.given < r.need.Limit) {
+			r.given++
+			parts = append(parts, rec.NewSlice(int64(i), int64(i)+1))
+		}
+	}
+	if len(parts) == 0 {
+		return rec.NewSlice(0, 0), nil
+	}
+	defer func() {
+		for _, p := range parts {
+			p.Release()
+		}
+	}()
+	columns := make([]arrow.Array, rec.NumCols())
+	for c := range columns {
+		slices := make([]arrow.Array, len(parts))
+		for i, p := range parts {
+			slices[i] = p.Column(c)
+		}
+		joined, err := array.Concatenate(slices, arrowmem.DefaultAllocator)
+		if err != nil {
+			return nil, err
+		}
+		defer joined.Release()
+		columns[c] = joined
+	}
+	return array.NewRecordBatch(rec.Schema(), columns, int64(len(parts))), nil
 }
 
 func (r *memReader) drop() {
@@ -209,15 +257,20 @@ func run(ctx context.Context, e query.Engine, st query.Statement, t query.Tables
 		if err != nil {
 			return lines, err
 		}
-		for row := range int(rec.NumRows()) {
-			cells := make([]string, rec.NumCols())
-			for c := range cells {
-				cells[c] = strings.Clone(rec.Column(c).ValueStr(row))
-			}
-			lines = append(lines, strings.Join(cells, "|"))
-		}
+		lines = append(lines, textLines(rec)...)
 	}
 	return lines, nil
+}
+
+func textLines(rec arrow.RecordBatch) (lines []string) {
+	for row := range int(rec.NumRows()) {
+		cells := make([]string, rec.NumCols())
+		for c := range cells {
+			cells[c] = strings.Clone(rec.Column(c).ValueStr(row))
+		}
+		lines = append(lines, strings.Join(cells, "|"))
+	}
+	return lines
 }
 
 // checkError demands a *query.Error of the class whose text has a part.

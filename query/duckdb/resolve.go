@@ -87,8 +87,8 @@ func (s *statement) load(ctx context.Context, t query.Tables) error {
 	for _, f := range order {
 		first := f.refs[0]
 		if f.err != nil {
-			e := &query.Error{Class: query.ClassSource, Err: f.err}
-			if errors.Is(f.err, meta.ErrNoSuchTable) {
+			e, ok := errors.AsType[*query.Error](s.scanError(f.err))
+			if ok && errors.Is(f.err, meta.ErrNoSuchTable) {
 				e.Class = query.ClassNotFound
 			}
 			return s.at(e, first.syntax.Offset)

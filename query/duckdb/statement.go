@@ -74,6 +74,9 @@ func (s *statement) release() { s.busy <- struct{}{} }
 
 // prepare does everything up to the run. Whatever it has opened when it fails is closed by Close.
 func (s *statement) prepare(ctx context.Context, t query.Tables) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
 	if err := checkText(s.st.SQL); err != nil {
 		return err
 	}
