@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
+	"io"
+	"sync"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/snappy"
@@ -24,10 +26,7 @@ func Compress(c thrift.Codec, b []byte) []byte {
 	case thrift.Snappy:
 		return snappy.Encode(nil, b)
 	case thrift.Zstd:
-		w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true))
-		must(err)
-		defer w.Close()
-		return w.EncodeAll(b, nil)
+		return zstdEncoder().EncodeAll(b, nil)
 	case thrift.LZ4Raw:
 		return lz4Block(b)
 	case thrift.LZ4Hadoop: // one frame of one block: both lengths big-endian, then the block
@@ -35,21 +34,37 @@ func Compress(c thrift.Codec, b []byte) []byte {
 		out := binary.BigEndian.AppendUint32(nil, uint32(len(b)))
 		return append(binary.BigEndian.AppendUint32(out, uint32(len(block))), block...)
 	case thrift.Gzip:
+		w := gzips.Get().(*gzip.Writer)
+		defer gzips.Put(w)
 		var out bytes.Buffer
-		w := gzip.NewWriter(&out)
-		_, err := w.Write(b)
-		must(err)
-		must(w.Close())
-		return out.Bytes()
+		w.Reset(&out)
+		return write(w, &out, b)
 	case thrift.Brotli:
+		w := brotlis.Get().(*brotli.Writer)
+		defer brotlis.Put(w)
 		var out bytes.Buffer
-		w := brotli.NewWriterLevel(&out, 3)
-		_, err := w.Write(b)
-		must(err)
-		must(w.Close())
-		return out.Bytes()
+		w.Reset(&out)
+		return write(w, &out, b)
 	}
 	panic("parquettest: cannot compress as " + c.String())
+}
+
+// Encoders are dear to make, and pages in tests are small.
+var (
+	zstdEncoder = sync.OnceValue(func() *zstd.Encoder {
+		w, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(true), zstd.WithWindowSize(64<<10))
+		must(err)
+		return w
+	})
+	gzips   = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+	brotlis = sync.Pool{New: func() any { return brotli.NewWriterLevel(nil, 3) }}
+)
+
+func write(w io.WriteCloser, out *bytes.Buffer, b []byte) []byte {
+	_, err := w.Write(b)
+	must(err)
+	must(w.Close())
+	return out.Bytes()
 }
 
 func lz4Block(b []byte) []byte {
