@@ -105,12 +105,17 @@ func (t *sqlTable) Rows() int64 {
 }
 
 func (t *sqlTable) Open(ctx context.Context, n query.Need) (query.Reader, error) {
+	return t.client.openScan(ctx, t.name, t.relation, t.options(n))
+}
+
+// options is the scan that a need asks for.
+func (t *sqlTable) options(n query.Need) scanOptions {
 	o := t.scan
 	o.columns, o.filter, o.limit, o.stopsEarly = n.Columns, n.Filter, n.Limit, n.StopsEarly
 	if o.columns == nil {
 		o.columns = []string{} // no column at all, where nil means every one
 	}
-	return t.client.openScan(ctx, t.name, t.relation, o)
+	return o
 }
 
 func (t *sqlTable) Count(ctx context.Context) (int64, bool, error) {

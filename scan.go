@@ -79,15 +79,8 @@ func (c *Client) openScan(ctx context.Context, name string, r relation, o scanOp
 	if c.ctx.Err() != nil {
 		return nil, ErrClosed
 	}
-	depth := o.depth
-	if depth == source.Auto {
-		depth = c.cfg.Depth
-	}
 	ctx, release := c.scanContext(ctx)
-	var lane *prefetchpool.Lane
-	if depth != source.Off {
-		lane = c.pool.Lane(prefetchpool.LaneConfig{Name: name, Weight: o.weight, Streams: max(o.streams, 1)})
-	}
+	lane, depth := c.lane(name, o)
 	defer func() {
 		if err != nil {
 			if lane != nil {
@@ -109,6 +102,18 @@ func (c *Client) openScan(ctx context.Context, name string, r relation, o scanOp
 		StopsEarly: o.stopsEarly || o.limit > 0, Limit: p.limit, BatchRows: o.batchRows, Streams: o.streams, KeepDeleted: o.keepDeleted,
 		NoPrune: o.noPrune, FooterTail: c.cfg.FooterTail, Logger: c.cfg.Logger, OnEvent: c.cfg.OnEvent, OnClose: release,
 	})
+}
+
+// lane is a scan's share of the pool; nil at depth 0, which fetches inline.
+func (c *Client) lane(name string, o scanOptions) (*prefetchpool.Lane, source.Depth) {
+	depth := o.depth
+	if depth == source.Auto {
+		depth = c.cfg.Depth
+	}
+	if depth == source.Off {
+		return nil, depth
+	}
+	return c.pool.Lane(prefetchpool.LaneConfig{Name: name, Weight: o.weight, Streams: max(o.streams, 1)}), depth
 }
 
 // scanContext ends with ctx and with the client. release must be called once the scan is over.

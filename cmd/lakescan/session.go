@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lakescan/lakescan"
+	"github.com/lakescan/lakescan/config"
+	"github.com/lakescan/lakescan/internal/exit"
+	"github.com/lakescan/lakescan/source"
+)
+
+// session is a client and the limits of one run.
+type session struct {
+	*app
+	client *lakescan.Client
+	cancel context.CancelCauseFunc
+	tally  *tally
+
+	// What is printed by --stats.
+	firstRow     time.Time
+	engine       string
+	fromMetadata bool
+	peak         int64
+	scanStatsNow func() source.Stats // of the scan under way
+	lastStats    source.Stats
+}
+
+// withClient opens a client, runs use within the limits of the flags, and closes. An error that a limit or a signal caused is
+// told as that limit or signal.
+func (a *app) withClient(cmd *cobra.Command, use func(ctx context.Context, s *session) error) (err error) {
+	if err := a.setup(cmd); err != nil {
+		return err
+	}
+	s := &session{app: a, tally: &tally{}}
+	ctx, cancel := context.WithCancelCause(cmd.Context())
+	defer cancel(nil)
+	s.cancel = cancel
+	if d := a.cfg.Duration(config.KeyTimeout); d > 0 {
+		var done context.CancelFunc
+		ctx, done = context.WithTimeoutCause(ctx, d, fmt.Errorf("%w: --timeout %s", exit.ErrTimeout, a.cfg.Text(config.KeyTimeout)))
+		defer done()
+	}
+	cfg := a.cfg.Client(a.log)
+	cfg.OnEvent = s.tally.event
+	if off, _ := cmd.Flags().GetBool("no-cache"); off {
+		cfg.NoCache = true
+	}
+	if s.client, err = lakescan.Open(ctx, cfg); err != nil {
+		return s.cause(ctx, err)
+	}
+	stop := s.watch(ctx)
+	err = use(ctx, s)
+	stop()
+	err = s.cause(ctx, err)
+	if cerr := s.client.Close(); cerr != nil {
+		a.log.Warn("close", "error", cerr)
+	}
+	return err
+}
+
+// cause replaces an error by the reason why its context ended, if that is ours.
+func (s *session) cause(ctx context.Context, err error) error {
+	if err == nil || errors.Is(err, errQuiet) {
+		return err
+	}
+	why := context.Cause(ctx)
+	for _, ours := range []error{exit.ErrInterrupted, exit.ErrTimeout, exit.ErrMaxBytes, errQuiet} {
+		if errors.Is(why, ours) {
+			return why
+		}
+	}
+	return err
+}
+
+// watch ends the run when its bytes are spent; they are counted ten times a second, since a request under way cannot be taken
+// back anyway.
+func (s *session) watch(ctx context.Context) (stop func()) {
+	limit := s.cfg.Size(config.KeyMaxBytes)
+	if limit == 0 {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	check := func() {
+		if n := s.fetched(); n > limit {
+			s.cancel(fmt.Errorf("%w: %s fetched, --max-bytes %s", exit.ErrMaxBytes, config.HumanSize(n), s.cfg.Text(config.KeyMaxBytes)))
+		}
+	}
+	wg.Go(func() {
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				check()
+			}
+		}
+	})
+	return func() { check(); cancel(); wg.Wait() }
+}
+
+// fetched is the bytes of bodies so far, from S3 and from disk.
+func (s *session) fetched() int64 {
+	st := s.client.Requests()
+	return st.BytesRead + st.LocalBytes
+}
+
+// tally counts the events of all scans of a run, for the progress line.
+type tally struct {
+	mu struct {
+		sync.Mutex
+		claimed, done int64
+		depth         int
+	}
+}
+
+func (t *tally) event(e source.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch e.Name {
+	case "claim":
+		t.mu.claimed++
+	case "deliver":
+		t.mu.done++
+	case "depth":
+		t.mu.depth = e.Depth
+	}
+}
+
+func (t *tally) read() (claimed, done int64, depth int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.mu.claimed, t.mu.done, t.mu.depth
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lakescan/lakescan/config"
+	"github.com/lakescan/lakescan/query/render"
+	"github.com/lakescan/lakescan/source"
+)
+
+func addStats(cmd *cobra.Command) {
+	cmd.Flags().Var(&choice{of: []string{"text", "json"}}, "stats", "print what the run cost on stderr: text, json")
+	cmd.Flags().Lookup("stats").NoOptDefVal = "text"
+}
+
+// choice is a flag with a few words, which may stand alone.
+type choice struct {
+	of    []string
+	value string
+}
+
+func (c *choice) String() string { return c.value }
+func (c *choice) Type() string   { return "string" }
+func (c *choice) Set(s string) error {
+	for _, w := range c.of {
+		if strings.EqualFold(w, s) {
+			c.value = w
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is not one of %s", s, strings.Join(c.of, ", "))
+}
+
+// runStats is what --stats=json prints; documented in docs/json.md. Times are in milliseconds.
+type runStats struct {
+	Complete     bool             `json:"complete"` // false: the run was broken off, and the figures are those until then
+	Rows         int64            `json:"rows"`
+	WallMS       int64            `json:"wall_ms"`
+	FirstRowMS   *int64           `json:"first_row_ms,omitempty"`
+	Engine       string           `json:"engine,omitempty"` // of SQL
+	FromMetadata bool             `json:"from_metadata,omitempty"`
+	Requests     map[string]int64 `json:"requests"` // sent, by kind
+	Retried      int64            `json:"retried"`
+	Throttled    int64            `json:"throttled"`
+	Hedged       int64            `json:"hedged"`
+	BytesFetched int64            `json:"bytes_fetched"`
+	LocalReads   int64            `json:"local_reads"`
+	LocalBytes   int64            `json:"local_bytes"`
+	MemoryPeak   int64            `json:"memory_peak"` // as sampled at each batch
+	MemoryLimit  int64            `json:"memory_limit"`
+	Scan         *source.Stats    `json:"scan,omitempty"`
+}
+
+func (s *session) runStats(out *output, err error) runStats {
+	req := s.client.Requests()
+	m := s.client.Budget().Stats()
+	r := runStats{
+		Complete: err == nil, WallMS: time.Since(s.started).Milliseconds(), Engine: s.engine, FromMetadata: s.fromMetadata,
+		Requests: map[string]int64{}, Retried: req.Retries, Throttled: req.Throttled, Hedged: req.Hedges, BytesFetched: req.BytesRead,
+		LocalReads: req.LocalReads, LocalBytes: req.LocalBytes, MemoryPeak: max(s.peak, m.Total), MemoryLimit: m.Limit,
+	}
+	if out != nil {
+		r.Rows = out.rows
+	}
+	for kind, n := range req.Requests {
+		r.Requests[kind.String()] = n
+	}
+	if !s.firstRow.IsZero() {
+		ms := s.firstRow.Sub(s.started).Milliseconds()
+		r.FirstRowMS = &ms
+	}
+	if st := s.scanStats(); st.Files+st.Requests+st.Batches > 0 {
+		r.Scan = &st
+	}
+	return r
+}
+
+func (r runStats) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s rows in %s", render.Thousands(r.Rows), seconds(r.WallMS))
+	if r.FirstRowMS != nil {
+		fmt.Fprintf(&b, " (first row %s)", seconds(*r.FirstRowMS))
+	}
+	if r.Engine != "" {
+		b.WriteString("   engine " + r.Engine)
+	}
+	if r.FromMetadata {
+		b.WriteString("   answered from metadata")
+	}
+	if !r.Complete {
+		b.WriteString("   INCOMPLETE")
+	}
+	b.WriteByte('\n')
+	if st := r.Scan; st != nil {
+		fmt.Fprintf(&b, "files     %s     row groups %s of %s\n", render.Thousands(st.Files), render.Thousands(st.RowGroups-st.Pruned), render.Thousands(st.RowGroups))
+	}
+	kinds := []string{}
+	for _, k := range sortedKeys(r.Requests) {
+		if r.Requests[k] > 0 {
+			kinds = append(kinds, fmt.Sprintf("%s %s", render.Thousands(r.Requests[k]), k))
+		}
+	}
+	if len(kinds) > 0 {
+		fmt.Fprintf(&b, "requests  %s   %d retried, %d throttled, %d hedged\n", strings.Join(kinds, ", "), r.Retried, r.Throttled, r.Hedged)
+	}
+	if r.LocalReads > 0 {
+		fmt.Fprintf(&b, "local     %s reads, %s\n", render.Thousands(r.LocalReads), config.HumanSize(r.LocalBytes))
+	}
+	fmt.Fprintf(&b, "bytes     %s fetched", config.HumanSize(r.BytesFetched))
+	if st := r.Scan; st != nil {
+		fmt.Fprintf(&b, ", %s between ranges     footer tails %d hit, %d short", config.HumanSize(st.OverReadBytes), st.TailHits, st.TailMiss)
+		fmt.Fprintf(&b, "\nlook-ahead depth %d, most %d   %d used, %d unused   waited %s", st.Depth, st.DepthMax, st.Used, st.Unused, seconds((st.FetchWait + st.DecodeWait).Milliseconds()))
+		if st.Floor > 0 && st.Wall > 0 {
+			fmt.Fprintf(&b, "   eta %.2f (floor %s)", float64(st.Floor)/float64(st.Wall), seconds(st.Floor.Milliseconds()))
+		}
+	}
+	fmt.Fprintf(&b, "\nmemory    peak %s of %s\n", config.HumanSize(r.MemoryPeak), config.HumanSize(r.MemoryLimit))
+	return b.String()
+}
+
+func seconds(ms int64) string { return fmt.Sprintf("%.2f s", float64(ms)/1000) }
+
+// follow remembers where the figures of the scan under way are read.
+func (s *session) follow(stats func() source.Stats) { s.scanStatsNow = stats }
+
+func (s *session) scanStats() source.Stats {
+	if s.scanStatsNow != nil {
+		return s.scanStatsNow()
+	}
+	return s.lastStats
+}
+
+// files are those consumed so far, and the depth of the look-ahead.
+func (s *session) files() (n int64, depth int) {
+	if s.scanStatsNow != nil {
+		st := s.scanStatsNow()
+		return st.Files, st.Depth
+	}
+	_, done, depth := s.tally.read()
+	return done, depth
+}
+
+func (s *session) markFirst() {
+	if s.firstRow.IsZero() {
+		s.firstRow = time.Now()
+	}
+}
+
+// finishOutput keeps or drops the output and prints the figures, also of a run that was broken off.
+func (s *session) finishOutput(cmd *cobra.Command, out *output, err error) error {
+	out.progress.stop()
+	if err == nil {
+		err = out.close()
+	} else {
+		out.abort()
+	}
+	mode := cmd.Flags().Lookup("stats")
+	if mode == nil || mode.Value.String() == "" || s.stdout.closed.Load() {
+		return err
+	}
+	r := s.runStats(out, err)
+	if mode.Value.String() == "json" {
+		// One line, the last on stderr: an error object goes before it.
+		if err != nil {
+			s.lateStats = append(mustJSON(r), '\n')
+			return err
+		}
+		_, werr := s.stderr.Write(append(mustJSON(r), '\n'))
+		return werr
+	}
+	_, _ = io.WriteString(s.stderr, r.text())
+	return err
+}
+
+func mustJSON(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil { // plain structs of numbers and strings
+		panic(err)
+	}
+	return b
+}
+
+// sample looks at the memory held, once a batch.
+func (s *session) sample() { s.peak = max(s.peak, s.client.Budget().Stats().Total) }
