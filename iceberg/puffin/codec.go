@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"sync"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
@@ -62,21 +61,18 @@ func drain(r io.Reader, limit int64) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-var encoder = sync.OnceValues(func() (*zstd.Encoder, error) {
-	return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
-})
-
 // pack is deterministic: the same blob gives the same bytes.
 func pack(codec string, b []byte) ([]byte, error) {
 	switch codec {
 	case Plain:
 		return b, nil
 	case Zstd:
-		e, err := encoder()
+		e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
 		if err != nil {
 			return nil, err
 		}
-		return e.EncodeAll(b, nil), nil
+		out := e.EncodeAll(b, nil)
+		return out, e.Close()
 	case LZ4: // one frame that states its content's size [spec]
 		var out bytes.Buffer
 		w := lz4.NewWriter(&out)

@@ -46,7 +46,7 @@ func open(t testing.TB, s http.Handler, props map[string]string) *Client {
 
 func tryOpen(t testing.TB, s http.Handler, props map[string]string) (*Client, error) {
 	c, err := Open(t.Context(), Config{URI: "http://catalog.test/api", Warehouse: props["warehouse"], Properties: props,
-		Transport: pipe(t, http.StripPrefix("/api", s))})
+		Transport: fakerest.Pipe(t, http.StripPrefix("/api", s))})
 	if err == nil {
 		t.Cleanup(func() { c.Close() })
 	}
@@ -363,7 +363,7 @@ func TestASecondRefusalIsDenied(t *testing.T) {
 func TestStaticTokenIsNotRetried(t *testing.T) {
 	t.Parallel()
 	s := catalog(fakerest.Config{Token: "right-token"})
-	_, err := Open(t.Context(), Config{URI: "http://c", Properties: map[string]string{"token": "wrong-token"}, Transport: pipe(t, s),
+	_, err := Open(t.Context(), Config{URI: "http://c", Properties: map[string]string{"token": "wrong-token"}, Transport: fakerest.Pipe(t, s),
 		Origin: func(k string) string { return "LAKESCAN_TOKEN" }})
 	if !errors.Is(err, meta.ErrDenied) || !strings.Contains(err.Error(), "setting token from LAKESCAN_TOKEN") || strings.Contains(err.Error(), "wrong-token") {
 		t.Errorf("error %v", err)
@@ -779,7 +779,7 @@ func TestL78_EachCallObeysItsOwnContext(t *testing.T) {
 		s := catalog(fakerest.Config{OAuth: &fakerest.OAuth{Secret: "s", Lifetime: time.Hour}, Before: func(*http.Request) *fakerest.Answer {
 			return &fakerest.Answer{Delay: slow}
 		}})
-		tr := pipe(t, s)
+		tr := fakerest.Pipe(t, s)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		c, err := Open(ctx, Config{URI: "http://c", Properties: map[string]string{"credential": "s"}, Transport: tr, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {

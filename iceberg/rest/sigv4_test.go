@@ -109,7 +109,7 @@ func TestSigV4_Client(t *testing.T) {
 	if _, err := tryOpen(t, s, map[string]string{"rest.auth.type": "kerberos"}); !errors.Is(err, meta.ErrUnsupported) {
 		t.Errorf("unknown kind: %v", err)
 	}
-	_, err := Open(t.Context(), Config{URI: "http://c", Transport: pipe(t, s), Properties: map[string]string{"rest.auth.type": "sigv4", "rest.signing-region": "r"},
+	_, err := Open(t.Context(), Config{URI: "http://c", Transport: fakerest.Pipe(t, s), Properties: map[string]string{"rest.auth.type": "sigv4", "rest.signing-region": "r"},
 		Keys: func(context.Context) (string, string, string, error) { return "", "", "", errors.New("no profile") }})
 	if !errors.Is(err, meta.ErrDenied) || !strings.Contains(err.Error(), "no profile") {
 		t.Errorf("failing provider: %v", err)

@@ -40,7 +40,7 @@ func TestL63_StalledCatalogs(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := catalog(fakerest.Config{})
-				base := pipe(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				base := fakerest.Pipe(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if strings.Contains(r.URL.Path, "/tables/") {
 						c.stall(w, r)
 						return

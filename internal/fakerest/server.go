@@ -31,6 +31,7 @@ type Config struct {
 	OAuth *OAuth
 
 	NoETag              bool
+	NoStaging           bool   // refuse stage-create
 	IdempotencyLifetime string // ISO 8601, sent with the config; "" = keys are ignored
 
 	// Vend gives the storage credentials of a load, create or credentials call; nil = none.
@@ -39,6 +40,8 @@ type Config struct {
 	TableConfig func(namespace []string, table string) map[string]string
 	// Before sees every request first; a non-nil answer is sent instead of the catalog's.
 	Before func(r *http.Request) *Answer
+	// After sees every answer of the catalog; a non-nil one is sent instead, so that what was done is not told.
+	After func(r *http.Request, status int) *Answer
 	// Write stores each new metadata document; an error fails the request.
 	Write func(ctx context.Context, location string, document []byte) error
 }
@@ -152,6 +155,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 
 	rep := s.answer(r, body, form)
+	if s.cfg.After != nil {
+		if a := s.cfg.After(r, rep.status); a != nil {
+			rep = reply{a.Status, []byte(a.Body), a.Header.Clone()}
+		}
+	}
 	s.mu.Lock()
 	s.mu.log[at].Status = rep.status
 	s.mu.Unlock()

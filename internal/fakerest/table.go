@@ -174,6 +174,9 @@ func (c call) createTable() reply {
 	if err := d.Decode(&q); err != nil || q.Name == "" || q.Schema == nil {
 		return fail(400, "BadRequestException", "malformed request")
 	}
+	if q.Stage && c.s.cfg.NoStaging {
+		return fail(406, "UnsupportedOperationException", "tables cannot be staged")
+	}
 	parts := c.namespaceParts()
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()

@@ -1,19 +1,18 @@
-package rest
+package fakerest
 
 import (
 	"context"
 	"net"
 	"net/http"
 	"sync"
-	"testing"
-
-	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TB is the part of testing.TB that Pipe needs.
+type TB interface{ Cleanup(func()) }
 
-// pipe serves h over in-memory connections, so that a test inside a synctest bubble runs in virtual time.
-func pipe(t testing.TB, h http.Handler) *http.Transport {
+// Pipe serves h over in-memory connections until the test ends, so that a test inside a synctest bubble runs in virtual time.
+// Every address leads to h.
+func Pipe(t TB, h http.Handler) *http.Transport {
 	l := &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
 	srv := &http.Server{Handler: h}
 	var wg sync.WaitGroup
