@@ -20,13 +20,18 @@ func Mapped(s Store, m []Mapping) Store {
 	}
 	out := &mapped{store: s}
 	for _, one := range m {
-		out.rules = append(out.rules, rule{from: foldScheme(strings.TrimSuffix(one.From, "/")), to: one.To})
+		to, err := ParseLocation(one.To)
+		out.rules = append(out.rules, rule{from: strings.TrimSuffix(foldScheme(one.From), "/"), to: to, err: err})
 	}
 	slices.SortStableFunc(out.rules, func(a, b rule) int { return len(b.from) - len(a.from) })
 	return out
 }
 
-type rule struct{ from, to string }
+type rule struct {
+	from string // canonical, without a trailing slash
+	to   Location
+	err  error // of parsing to, told when the rule is used
+}
 
 type mapped struct {
 	store Store
@@ -53,13 +58,12 @@ func (m *mapped) open(loc Location) (Location, error) {
 		case r.from != "" && rest != "" && rest[0] != '/':
 			continue
 		}
-		to := r.to
-		if rest != "" {
-			to = joinText(strings.TrimSuffix(to, "/"), strings.TrimPrefix(rest, "/"))
+		if r.err != nil {
+			return loc, &Error{Op: "map", Location: loc, Err: r.err}
 		}
-		target, err := ParseLocation(to)
-		if err != nil {
-			return loc, &Error{Op: "map", Location: loc, Err: err}
+		target := r.to
+		if rest != "" {
+			target = target.Join(strings.TrimPrefix(rest, "/"))
 		}
 		target.Recorded = loc.Recorded
 		return target, nil
