@@ -102,6 +102,9 @@ func (h *hedge) fire() {
 	}
 	defer close(h.done)
 	rt := h.rd.rt
+	if h.err = fpHedgeRace.DoKey(h.ctx, h.rd.loc.Recorded); h.err != nil {
+		return
+	}
 	rt.meter.hedged(h.rd.loc, h.r)
 	h.data, h.info, h.err = h.rd.single(h.ctx, &Attempt{Number: 1, Hedge: true, Fresh: true}, h.r, nil, h.o, nil)
 	if h.err == nil {

@@ -55,7 +55,7 @@ func (rd *reading) run(ctx context.Context) ([]byte, Info, error) {
 			tr.failures++
 		}
 		if stop := rd.rt.again(ctx, rd.loc, &tr, n, err); stop != nil {
-			return rd.got, info, rd.explain(final(stop, n))
+			return nil, info, rd.explain(final(stop, n)) // nobody above resumes: the bytes are of no use
 		}
 		fresh = needsFresh(err)
 	}
@@ -171,7 +171,7 @@ func (rd *reading) single(ctx context.Context, a *Attempt, r Range, dst []byte, 
 			onFirst()
 		}
 	}
-	data, info, err := rd.rt.store.Read(withAttempt(inner, a), rd.loc, r, dst, o)
+	data, info, err := rd.rt.below(withAttempt(inner, a), rd.loc, r, dst, o)
 	if !first {
 		rd.tail.waiting(-1, 0)
 	}

@@ -253,5 +253,16 @@ type retryUpload struct {
 }
 
 func (u retryUpload) Commit(ctx context.Context) (Info, error) {
-	return u.Upload.Commit(u.rt.repeating(ctx, u.loc))
+	if err := fpCommitBefore.DoKey(ctx, u.loc.Recorded); err != nil {
+		u.Abort()
+		return Info{Location: u.loc, Size: -1}, &Error{Op: "commit", Location: u.loc, Err: fmt.Errorf("%w: %w", ErrUnavailable, err)}
+	}
+	info, err := u.Upload.Commit(u.rt.repeating(ctx, u.loc))
+	if err != nil {
+		return info, err
+	}
+	if err := fpCommitAfter.DoKey(ctx, u.loc.Recorded); err != nil {
+		return Info{Location: u.loc, Size: -1}, &Error{Op: "commit", Location: u.loc, Err: fmt.Errorf("%w: %w", ErrUnknown, err)}
+	}
+	return info, nil
 }

@@ -35,6 +35,8 @@ func (x *exchange) refusal() errorBody {
 	}
 	b.Region = or(strings.TrimSpace(b.Region), x.header.Get("X-Amz-Bucket-Region"))
 	b.RequestID = or(b.RequestID, x.header.Get("X-Amz-Request-Id"))
+	// These end up on terminals and in logs.
+	b.Code, b.Message, b.RequestID = printable([]byte(b.Code), 100), printable([]byte(b.Message), 500), printable([]byte(b.RequestID), 100)
 	return b
 }
 

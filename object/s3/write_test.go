@@ -38,9 +38,9 @@ func TestUploadsAreRepeated(t *testing.T) {
 		{"PUT * #1 -> status 503", 1000},
 		{"PUT * #1 -> refuse", 1000},
 		{"PUT * #1 -> hang", 1000},
-		{"POST * #1 -> status 503", 12 << 20},
-		{"PUT * #2 -> status 500\nPUT * #3 -> refuse", 12 << 20},
-		{"POST * #5 -> status 503", 12 << 20},
+		{"POST * #1 -> status 503", 6 << 20},
+		{"PUT * #2 -> status 500\nPUT * #3 -> refuse", 6 << 20},
+		{"POST * #4 -> status 503", 6 << 20},
 	} {
 		for _, ifMatch := range []string{"", "*"} {
 			synctest.Test(t, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestLostAnswerOfAConditionalUpload(t *testing.T) {
 	for _, c := range []struct {
 		method, ordinal string
 		size            int
-	}{{"PUT", "#1", 1000}, {"POST", "#5", 12 << 20}} {
+	}{{"PUT", "#1", 1000}, {"POST", "#4", 6 << 20}} {
 		synctest.Test(t, func(t *testing.T) {
 			g := newRig(t, "", object.RetryConfig{})
 			if err := lose(g, c.method, c.ordinal); err != nil {
@@ -129,8 +129,8 @@ func TestOutcomeUnknown(t *testing.T) {
 // A failed upload in parts leaves nothing: not after refused parts, not after a cancel, not after a failed completion.
 func TestFailedUploadLeavesNothing(t *testing.T) {
 	t.Parallel()
-	data := objecttest.Bytes(17 << 20)
-	for _, rule := range []string{"PUT * #3 -> status 403", "POST * #6+ -> status 400", "PUT * #2 -> hang"} {
+	data := objecttest.Bytes(11 << 20)
+	for _, rule := range []string{"PUT * #3 -> status 403", "POST * #5+ -> status 400", "PUT * #2 -> hang"} {
 		synctest.Test(t, func(t *testing.T) {
 			g := newRig(t, rule, object.RetryConfig{})
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
