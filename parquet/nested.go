@@ -105,10 +105,14 @@ type nestedCursor struct {
 	leaves []*build.Leaf
 	at     int // leaf at work
 	rows   int
+	step   int // rows decoded before the next look at their size
 }
 
+// firstStep is how many rows are decoded before anything is known of their size.
+const firstStep = 16
+
 func (g *group) newNested(b *bound, pages []*chunkPages, o build.Options) *nestedCursor {
-	c := &nestedCursor{b: b, o: o}
+	c := &nestedCursor{b: b, o: o, step: firstStep}
 	for i, l := range b.nested.Leaves {
 		chunk := g.r.f.Chunk(g.rg, l.Node.Leaf)
 		c.leaves = append(c.leaves, build.NewLeaf(b.inner[i], chunk.Codec, pages[i], build.LeafOptions{
@@ -126,16 +130,33 @@ func (c *nestedCursor) Begin(rows int) {
 	}
 }
 
-// Append decodes rows of all leaves.
-func (c *nestedCursor) Append(ctx context.Context, n int) (int, error) {
-	for i, l := range c.leaves {
-		c.at = i
-		if _, err := l.Append(ctx, n); err != nil {
-			return 0, err
+// Append decodes rows of all leaves, a few at a time, and stops early once they take SoftBytes.
+func (c *nestedCursor) Append(ctx context.Context, n int) (done int, err error) {
+	for done < n {
+		if c.rows > 0 && c.bytes() >= c.o.SoftBytes {
+			return done, nil
 		}
+		k := min(n-done, c.step)
+		for i, l := range c.leaves {
+			c.at = i
+			if _, err := l.Append(ctx, k); err != nil {
+				return done, err
+			}
+		}
+		c.rows += k
+		done += k
+		// The next step may double, but should stay far below what ends the array.
+		perRow := c.bytes()/int64(c.rows) + 1
+		c.step = int(max(1, min(2*int64(c.step), c.o.SoftBytes/8/perRow)))
 	}
-	c.rows += n
-	return n, nil
+	return done, nil
+}
+
+func (c *nestedCursor) bytes() (n int64) {
+	for _, l := range c.leaves {
+		n += l.Bytes()
+	}
+	return n
 }
 
 // Skip passes over rows.

@@ -112,7 +112,8 @@ func (l *Leaf) Begin(rows int) {
 	l.outRep, l.outDef = nil, nil
 }
 
-// Append decodes the next n rows. A leaf never stops early: more string bytes than an array holds are ErrTooLarge.
+// Append decodes the next n rows. A leaf never stops early: more string bytes than an array holds, or more bytes than a page
+// may have, are ErrTooLarge.
 func (l *Leaf) Append(ctx context.Context, n int) (int, error) {
 	l.enter()
 	defer l.exit()
@@ -294,6 +295,10 @@ func (l *Leaf) take(rep, def []uint8) error {
 		l.outRep = append(l.outRep, rep...)
 	}
 	l.outDef = append(l.outDef, def...)
+	if most := max(l.opt.MaxPage, levelStep); l.Bytes() > most {
+		// Runs make billions of entries of a few bytes: what one array takes is bounded whatever they claim.
+		return &TooLargeError{What: "the values of a few rows", Need: l.Bytes(), Budget: most}
+	}
 	if l.bare {
 		return nil
 	}
@@ -320,6 +325,18 @@ func (l *Leaf) take(rep, def []uint8) error {
 		slots -= k
 	}
 	return nil
+}
+
+// Bytes is what was appended since Begin takes, levels included.
+func (l *Leaf) Bytes() int64 {
+	n := int64(len(l.outRep)+len(l.outDef)) + int64(l.out.used)
+	switch l.plan.sink {
+	case sinkFixed:
+		n += int64(l.out.pos) * int64(l.plan.outWidth)
+	case sinkBytes:
+		n += 4 * int64(l.out.pos)
+	}
+	return n
 }
 
 // pass passes over entries.

@@ -1,8 +1,10 @@
 package walk
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -276,5 +278,91 @@ func TestMutatedFiles(t *testing.T) {
 	}
 	if errs < 100 {
 		t.Errorf("only %d of 600 mutations were errors", errs)
+	}
+}
+
+// limited is an allocator that fails the test's reader by panic when more than a bound is asked for in all.
+type limited struct {
+	arrowmem.Allocator
+	left int
+}
+
+func (l *limited) take(n int) {
+	if l.left -= n; l.left < 0 {
+		panic("more memory than the test allows")
+	}
+}
+
+func (l *limited) Allocate(n int) []byte { l.take(n); return l.Allocator.Allocate(n) }
+
+func (l *limited) Reallocate(n int, b []byte) []byte {
+	l.take(n - len(b))
+	return l.Allocator.Reallocate(n, b)
+}
+
+func (l *limited) Free(b []byte) { l.left += len(b); l.Allocator.Free(b) }
+
+// A page of a few bytes may claim billions of values by runs: in one row of a list, or as rows of a flat column.
+func TestClaimsOfBillionsCostAUnit(t *testing.T) {
+	t.Parallel()
+	const claim = 1<<31 - 1
+	run := func(n uint64, value byte) []byte { return append(binary.AppendUvarint(nil, n<<1), value) }
+	prefixed := func(b []byte) []byte { return append(binary.LittleEndian.AppendUint32(nil, uint32(len(b))), b...) }
+	list := parquettest.Elements(
+		thrift.SchemaElement{Name: "l", NumChildren: 1, Repetition: thrift.Optional, Logical: thrift.Logical{Kind: thrift.LogicalList}},
+		thrift.SchemaElement{Name: "list", NumChildren: 1, Repetition: thrift.Repeated},
+		thrift.SchemaElement{Name: "element", Type: thrift.Int64, Repetition: thrift.Optional})
+	flat := parquettest.Elements(thrift.SchemaElement{Name: "a", Type: thrift.Int64, Repetition: thrift.Optional})
+	cases := map[string]struct {
+		elements []thrift.SchemaElement
+		rows     int64
+		body     []byte
+	}{
+		"null elements of one list": {list, 1, slices.Concat(prefixed(slices.Concat(run(1, 0), run(claim, 1))), prefixed(run(claim, 2)))},
+		"null lists":                {list, claim, slices.Concat(prefixed(run(claim, 0)), prefixed(run(claim, 0)))},
+		"null rows":                 {flat, claim, prefixed(run(claim, 0))},
+		"elements without values":   {list, 1, slices.Concat(prefixed(slices.Concat(run(1, 0), run(claim, 1))), prefixed(run(claim, 3)))},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := parquettest.Table(c.elements, [][]any{{nil}}, parquettest.Layout{})
+			f.Groups[0].Rows = c.rows
+			chunk := &f.Groups[0].Chunks[0]
+			chunk.Change = func(m *thrift.Chunk) { m.NumValues = claim }
+			chunk.Pages[0].Change = func(r *parquettest.Raw) {
+				r.Header.NumValues, r.Body = claim, c.body
+				r.Header.UncompressedSize, r.Header.CompressedSize = int32(len(c.body)), int32(len(c.body))
+			}
+			file := File(f.Bytes())
+			footer, _, err := parquet.ParseFooter(file, int64(len(file)), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mem := &limited{arrowmem.DefaultAllocator, 256 << 20}
+			r, err := footer.Bind(Columns(footer.Schema()), nil, parquet.Options{Allocator: mem, UnitBytes: 1 << 20, MaxPage: 1 << 20})
+			if err != nil {
+				t.Fatal(err)
+			}
+			units, err := r.Open(0, rowsel.Selection{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				for _, u := range units {
+					u.Close()
+				}
+			}()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			err = units[0].Decode(t.Context(), 0, file)
+			runtime.ReadMemStats(&after)
+			sound(t, err)
+			if got := after.TotalAlloc - before.TotalAlloc; got > 256<<20 {
+				t.Errorf("%d MiB were allocated for %d bytes (%v)", got>>20, len(file), err)
+			}
+			if c.rows == 1 && err == nil {
+				t.Error("a row of billions of elements passed")
+			}
+		})
 	}
 }
