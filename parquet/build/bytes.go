@@ -9,10 +9,16 @@ import (
 // maxAhead bounds the rows whose lengths or indices are held in scratch memory at once.
 const maxAhead = 1 << 16
 
+// dictionaryStep is how many string bytes are reserved for dictionary values without adding up their lengths.
+const dictionaryStep = 256 << 10
+
 // appendBytes appends up to n rows of an open page and returns how many: fewer if the array's string bytes end there.
 func (c *Column) appendBytes(n int) (int, error) {
 	o := &c.out
 	n = min(n, maxAhead)
+	if c.pg.Encoding.Dictionary() {
+		n = min(n, max(dictionaryStep/max(c.dict.text.MaxLen, 1), 64), step)
+	}
 	levels, nulls := c.pg.levels, o.nulls
 	valid, err := c.mark(n)
 	if err != nil {
@@ -120,30 +126,29 @@ func fit(lengths []int32, soft, hard int) (need, k int, err error) {
 	return need, len(lengths), nil
 }
 
+// aheadIndices needs no look at the values as long as even the longest would fit; into checks the indices then.
 func (c *Column) aheadIndices(n, soft, hard int) (need, k int, err error) {
 	d := &c.dict
-	c.s.idx = grow(c.s.idx, n)
 	mark := c.pg.indices
+	c.s.idx = grow(c.s.idx, n)
 	if err := c.pg.indices.Uint32(c.s.idx); err != nil {
 		return 0, 0, err
+	}
+	if worst := n * d.text.MaxLen; worst <= soft && worst <= dictionaryStep {
+		return worst, n, nil
 	}
 	if !encoding.Below(c.s.idx, d.n) {
 		return 0, 0, errIndex
 	}
-	if worst := n * d.maxLen; worst <= soft && (worst <= 1<<16 || c.out.data != nil && c.out.data.Cap()-c.out.used-slack >= worst) {
-		return worst, n, nil
-	}
-	if need = encoding.StringBytes(d.offs, c.s.idx); need <= soft {
-		return need, n, nil
-	}
-	need = 0
 	for k < n {
-		v := c.s.idx[k]
-		l := int(d.offs[v+1] - d.offs[v])
+		l := d.text.Size(c.s.idx[k])
 		if need+l > soft && (k > 0 || l > hard) {
 			break
 		}
 		need, k = need+l, k+1
+	}
+	if k == n {
+		return need, n, nil
 	}
 	c.pg.indices = mark
 	return need, k, c.pg.indices.Skip(k)
@@ -229,7 +234,11 @@ func (c *Column) into(dst []byte, ends []int32, base, k int) (wrote int, err err
 	case k == 0:
 		return 0, nil
 	case pg.Encoding.Dictionary():
-		return encoding.Strings(dst, ends, base, c.dict.raw, c.dict.offs, c.s.idx[:k]), nil
+		wrote, ok := encoding.Strings(dst, ends, base, &c.dict.text, c.s.idx[:k])
+		if !ok {
+			return 0, errIndex
+		}
+		return wrote, nil
 	case pg.Encoding == thrift.DeltaLengthByteArray:
 		for i, v := range c.s.suffix[:k] {
 			wrote += int(v)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/lakescan/lakescan/parquet/codec"
@@ -115,7 +116,14 @@ func (c *Column) enter() {
 	c.dec = codecs.Get().(*codec.Decoder)
 }
 
+// exit ends a call: nothing refers to the bytes at hand any more.
 func (c *Column) exit() {
+	if d := &c.dict; d.met && !d.open && !d.kept {
+		d.page.Body, d.kept = slices.Clone(d.page.Body), true
+	}
+	if c.pg.left > 0 && !c.pg.open {
+		c.copyBody()
+	}
 	c.charge()
 	codecs.Put(c.dec)
 	c.dec = nil
@@ -178,7 +186,7 @@ func (c *Column) appendSome(n int) (int, error) {
 			}
 		}
 		if !c.pg.open {
-			if err := c.openPage(); err != nil {
+			if err := c.openPage(n < c.pg.left); err != nil {
 				return 0, err
 			}
 		}
@@ -237,7 +245,7 @@ func (c *Column) Skip(ctx context.Context, n int64) error {
 			continue
 		}
 		if !c.pg.open {
-			if err := c.openPage(); err != nil {
+			if err := c.openPage(true); err != nil {
 				return err
 			}
 		}

@@ -4,20 +4,20 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/lakescan/lakescan/parquet/encoding"
 	"github.com/lakescan/lakescan/parquet/page"
 	"github.com/lakescan/lakescan/parquet/thrift"
 )
 
 // dictState is the chunk's dictionary; it lives as long as the chunk, whatever pages come between.
 type dictState struct {
-	page   page.Page
-	met    bool
-	open   bool
-	n      int
-	vals   []byte   // entries in the array's width, sinkFixed
-	raw    []byte   // string bytes behind each other
-	offs   []uint32 // n+1 ends in raw
-	maxLen int
+	page page.Page
+	met  bool
+	open bool
+	kept bool // page.Body is a copy
+	n    int
+	vals []byte // entries in the array's width, sinkFixed
+	text encoding.Entries
 }
 
 // openDictionary decodes the dictionary page when the first page needs it.
@@ -40,19 +40,17 @@ func (c *Column) openDictionary() error {
 	if err != nil {
 		return err
 	}
-	b := p.Body
-	switch {
-	case c.codec != thrift.Uncompressed && (len(b) > 0 || p.UncompressedSize > 0):
+	// The dictionary outlives the bytes at hand, so it is never left where it lies.
+	if c.codec != thrift.Uncompressed && (len(p.Body) > 0 || p.UncompressedSize > 0) {
 		c.s.dict = growBytes(c.s.dict, int(p.UncompressedSize))
-		if err := c.dec.Decode(c.codec, c.s.dict, b, verified); err != nil {
+		if err := c.dec.Decode(c.codec, c.s.dict, p.Body, verified); err != nil {
 			return err
 		}
-		b = c.s.dict
-	case c.plan.physical == thrift.ByteArray: // its bytes will be moved
-		c.s.dict = growBytes(c.s.dict, len(b))
-		copy(c.s.dict, b)
-		b = c.s.dict
+	} else {
+		c.s.dict = growBytes(c.s.dict, len(p.Body))
+		copy(c.s.dict, p.Body)
 	}
+	b := c.s.dict
 	d.open, d.page.Body = true, nil
 	if c.plan.physical == thrift.ByteArray {
 		return c.openStrings(b, int(p.NumValues))
@@ -70,15 +68,14 @@ func (c *Column) openFixed(b []byte, n int) error {
 	b = b[: n*plan.width : cap(b)]
 	switch {
 	case plan.sink == sinkBytes:
-		d.raw, d.maxLen = b, plan.width
 		if int64(n)*int64(plan.width) > math.MaxUint32 {
 			return &TooLargeError{What: "dictionary", Need: int64(n) * int64(plan.width), Budget: math.MaxUint32}
 		}
 		c.s.offs = grow(c.s.offs, n+1)
-		d.offs = c.s.offs
-		for i := range d.offs {
-			d.offs[i] = uint32(i * plan.width)
+		for i := range c.s.offs {
+			c.s.offs[i] = uint32(i * plan.width)
 		}
+		d.text = encoding.Entries{Raw: b, Starts: c.s.offs, MaxLen: plan.width}
 	case plan.conv.kind == convNone:
 		d.vals = b
 	default:
@@ -89,7 +86,7 @@ func (c *Column) openFixed(b []byte, n int) error {
 	return nil
 }
 
-// openStrings moves the entries together over their length prefixes. b is the scratch's own.
+// openStrings finds the entries of a dictionary of byte arrays.
 func (c *Column) openStrings(b []byte, n int) error {
 	if n > len(b)/4 {
 		return fmt.Errorf("%w: dictionary of %d entries in %d bytes", ErrCorrupt, n, len(b))
@@ -97,24 +94,22 @@ func (c *Column) openStrings(b []byte, n int) error {
 	d := &c.dict
 	d.n = n
 	c.s.offs = grow(c.s.offs, n+1)
-	d.offs = c.s.offs
-	src, dst := 0, 0
+	starts := c.s.offs
+	at, longest := 0, 0
 	for i := range n {
-		if len(b)-src < 4 {
+		if len(b)-at < 4 {
 			return errValues
 		}
-		k := int(le.Uint32(b[src:]))
-		src += 4
-		if k > len(b)-src {
-			return fmt.Errorf("%w: dictionary entry of %d bytes, %d left", ErrCorrupt, k, len(b)-src)
+		k := int(le.Uint32(b[at:]))
+		if k > len(b)-at-4 {
+			return fmt.Errorf("%w: dictionary entry of %d bytes, %d left", ErrCorrupt, k, len(b)-at-4)
 		}
-		d.offs[i] = uint32(dst)
-		dst += copy(b[dst:], b[src:src+k])
-		src += k
-		d.maxLen = max(d.maxLen, k)
+		starts[i] = uint32(at)
+		at += 4 + k
+		longest = max(longest, k)
 	}
-	d.offs[n] = uint32(dst)
-	d.raw = b[:dst:cap(b)]
+	starts[n] = uint32(at)
+	d.text = encoding.Entries{Raw: b, Starts: starts, Gap: 4, MaxLen: longest}
 	if c.plan.sink == sinkFixed {
 		return c.convertStrings()
 	}
@@ -130,7 +125,7 @@ func (c *Column) convertStrings() error {
 	c.s.conv = growBytes(c.s.conv, d.n*w)
 	d.vals = c.s.conv
 	for i := range d.n {
-		if err := c.plan.applyBytes(d.vals[i*w:(i+1)*w], d.raw[d.offs[i]:d.offs[i+1]]); err != nil {
+		if err := c.plan.applyBytes(d.vals[i*w:(i+1)*w], d.text.Entry(uint32(i))); err != nil {
 			return err
 		}
 	}

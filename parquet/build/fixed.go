@@ -16,7 +16,7 @@ func (c *Column) appendFixed(n int) error {
 		return err
 	}
 	o, w := &c.out, c.plan.outWidth
-	out := o.vals.Buf()[o.pos*w : (o.pos+n)*w]
+	out := o.fixed()[o.pos*w : (o.pos+n)*w]
 	if err := c.fixedValues(out[:valid*w], valid); err != nil {
 		return err
 	}

@@ -270,7 +270,7 @@ func (l *Leaf) more(ctx context.Context, last bool) (bool, error) {
 
 // openLevels opens the page at the cursor.
 func (l *Leaf) openLevels() error {
-	parts, err := l.parts(int(l.maxRep), int(l.maxDef))
+	parts, err := l.parts(int(l.maxRep), int(l.maxDef), true)
 	if err != nil {
 		return err
 	}
@@ -363,7 +363,7 @@ func (l *Leaf) room(n int) {
 	o.rows = max(o.pos+n, 2*o.rows, 1024)
 	switch l.plan.sink {
 	case sinkFixed:
-		o.vals.ResizeNoShrink(o.rows*l.plan.outWidth + slack)
+		o.vals.ResizeNoShrink(o.head + o.rows*l.plan.outWidth + slack)
 	case sinkBool:
 		o.vals.ResizeNoShrink((o.rows+7)/8 + slack)
 		clear(o.vals.Buf()[(was+7)/8:])

@@ -5,6 +5,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/lakescan/lakescan/parquet/encoding"
+	"github.com/lakescan/lakescan/parquet/thrift"
 )
 
 // output is the array being built.
@@ -13,6 +14,7 @@ type output struct {
 	pos   int // rows done
 	nulls int
 	vals  *arrowmem.Buffer // values, offsets or bits; nil until the first row
+	head  int              // bytes of vals before the first value, see direct
 	valid *arrowmem.Buffer // nil until the first null
 	data  *arrowmem.Buffer // string bytes
 	used  int              // of data
@@ -28,6 +30,9 @@ func (c *Column) buffer(n int) *arrowmem.Buffer {
 	return b
 }
 
+// fixed is the place of the values of fixed width.
+func (o *output) fixed() []byte { return o.vals.Buf()[o.head:] }
+
 // begin makes the value buffer for the rows announced.
 func (c *Column) begin() {
 	o := &c.out
@@ -36,7 +41,10 @@ func (c *Column) begin() {
 	}
 	switch c.plan.sink {
 	case sinkFixed:
-		o.vals = c.buffer(o.rows * c.plan.outWidth)
+		if c.plan.nullable && c.plan.conv.kind == convNone && c.codec != thrift.Uncompressed {
+			o.head = slack
+		}
+		o.vals = c.buffer(o.head + o.rows*c.plan.outWidth)
 	case sinkBool:
 		o.vals = c.buffer((o.rows + 7) / 8)
 		clear(o.vals.Buf())
@@ -117,7 +125,12 @@ func (c *Column) Finish() arrow.Array {
 	}
 	switch c.plan.sink {
 	case sinkFixed:
-		trim(o.vals, o.pos*c.plan.outWidth)
+		trim(o.vals, o.head+o.pos*c.plan.outWidth)
+		if o.head > 0 {
+			b := arrowmem.SliceBuffer(o.vals, o.head, o.pos*c.plan.outWidth)
+			o.vals.Release()
+			o.vals, bufs[1] = b, b
+		}
 	case sinkBool:
 		trim(o.vals, (o.pos+7)/8)
 	case sinkBytes:

@@ -28,7 +28,7 @@ func (c *Column) direct() (bool, error) {
 		return c.directV2(n)
 	}
 	pre := int(p.UncompressedSize) - n*plan.width
-	at := c.out.pos * plan.outWidth
+	at := c.out.head + c.out.pos*plan.outWidth
 	if pre < 0 || pre > at || pre > 16 || plan.nullable && pre < 5 || !plan.nullable && pre != 0 || plan.nullable && p.DefinitionEncoding != thrift.RLE {
 		return false, nil
 	}
@@ -89,7 +89,7 @@ func (c *Column) directV2(n int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	at := c.out.pos * plan.outWidth
+	at := c.out.head + c.out.pos*plan.outWidth
 	if err := c.dec.Decode(c.codec, c.out.vals.Buf()[at:at+size], parts.Values, verified); err != nil {
 		return false, err
 	}
@@ -105,13 +105,14 @@ func (c *Column) present(n int) {
 	c.out.pos += n
 }
 
-// openPage verifies, decompresses and splits the page at the cursor.
-func (c *Column) openPage() error {
+// openPage verifies, decompresses and splits the page at the cursor. With keep set some of its rows will be read by a later
+// call, when the bytes at hand may be others: nothing of them is referred to then.
+func (c *Column) openPage(keep bool) error {
 	maxDef := 0
 	if c.plan.nullable {
 		maxDef = 1
 	}
-	parts, err := c.parts(0, maxDef)
+	parts, err := c.parts(0, maxDef, keep)
 	if err != nil {
 		return err
 	}
@@ -119,7 +120,7 @@ func (c *Column) openPage() error {
 }
 
 // parts verifies, decompresses and splits the page at the cursor, for a column with these highest levels.
-func (c *Column) parts(maxRep, maxDef int) (parts page.Parts, err error) {
+func (c *Column) parts(maxRep, maxDef int, keep bool) (parts page.Parts, err error) {
 	p := &c.pg.Page
 	if err := c.sized(p); err != nil {
 		return parts, err
@@ -127,6 +128,9 @@ func (c *Column) parts(maxRep, maxDef int) (parts page.Parts, err error) {
 	verified, err := c.verify(p)
 	if err != nil {
 		return parts, err
+	}
+	if keep {
+		c.keepBody()
 	}
 	if p.Type == thrift.DataPageV2 {
 		var size int
@@ -152,6 +156,21 @@ func (c *Column) parts(maxRep, maxDef int) (parts page.Parts, err error) {
 		body = c.s.page
 	}
 	return p.SplitV1(body, maxRep, maxDef)
+}
+
+// keepBody copies what would stay in the bytes at hand: an uncompressed page, the levels of version 2.
+func (c *Column) keepBody() {
+	if c.codec != thrift.Uncompressed && c.pg.Type == thrift.DataPage {
+		return
+	}
+	c.copyBody()
+}
+
+func (c *Column) copyBody() {
+	p := &c.pg.Page
+	c.s.kept = growBytes(c.s.kept, len(p.Body))
+	copy(c.s.kept, p.Body)
+	p.Body = c.s.kept
 }
 
 func (c *Column) openV1(body []byte) error {

@@ -12,6 +12,7 @@ type Account interface{ Add(delta int64) }
 // scratch is the working memory of one column: the page that is open, the dictionary, and pieces for decoding.
 type scratch struct {
 	page           []byte // uncompressed page
+	kept           []byte // page as stored, if it outlives the bytes at hand
 	dict           []byte // uncompressed dictionary page
 	conv           []byte // dictionary entries in the array's width
 	tmp            []byte // values of one step before conversion
@@ -30,7 +31,7 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 var codecs = sync.Pool{New: func() any { return new(codec.Decoder) }}
 
 func (s *scratch) size() int64 {
-	return int64(cap(s.page) + cap(s.dict) + cap(s.conv) + cap(s.tmp) + cap(s.bits) + cap(s.slots) + cap(s.prev) + 4*(cap(s.offs)+cap(s.idx)+cap(s.ends)+cap(s.prefix)+cap(s.suffix)))
+	return int64(cap(s.page) + cap(s.kept) + cap(s.dict) + cap(s.conv) + cap(s.tmp) + cap(s.bits) + cap(s.slots) + cap(s.prev) + 4*(cap(s.offs)+cap(s.idx)+cap(s.ends)+cap(s.prefix)+cap(s.suffix)))
 }
 
 // maxPooled is the scratch size beyond which memory goes back to the collector rather than to the pool.

@@ -136,12 +136,14 @@ func (r *Bits) InitPlain(b []byte, n int) error {
 }
 
 func (r *Bits) next() error {
-	header, k := binary.Uvarint(r.rest)
-	if k <= 0 {
-		if len(r.rest) == 0 {
-			return errShort
+	if len(r.rest) == 0 {
+		return errShort
+	}
+	header, k := uint64(r.rest[0]), 1
+	if header >= 0x80 {
+		if header, k = binary.Uvarint(r.rest); k <= 0 {
+			return errVarint
 		}
-		return errVarint
 	}
 	r.rest = r.rest[k:]
 	n := header >> 1
@@ -177,27 +179,68 @@ func (r *Bits) Ones(n int) bool {
 	return true
 }
 
-// Append puts the next n bits at bit pos of dst, which is zero from there on, and returns the number of ones.
+// Append puts the next n bits at bit pos of dst, which is zero from there on, and returns the number of ones. dst must
+// hold whole words of 8 bytes up to the last bit.
 func (r *Bits) Append(dst []byte, pos, n int) (ones int, err error) {
+	if n == 0 {
+		return 0, nil
+	}
+	// Bits are collected in a word and stored when it is full.
+	at, fill := pos>>6*8, uint(pos&63)
+	word := binary.LittleEndian.Uint64(dst[at:])
+	ones = -bits.OnesCount64(word)
 	for n > 0 {
 		if r.run == 0 {
 			if err := r.next(); err != nil {
-				return ones, err
+				return 0, err
 			}
 		}
-		k := min(n, r.run)
+		k := uint(min(n, r.run, 64))
+		var x uint64
 		switch {
 		case r.packed != nil:
-			ones += CopyBits(dst, pos, r.packed, r.from, k)
-			r.from += k
+			if x, k = r.load(k); k == 0 {
+				return 0, errShort
+			}
 		case r.one:
-			SetBits(dst, pos, k)
-			ones += k
+			x = ^uint64(0) >> (64 - k)
 		}
-		r.run -= k
-		pos, n = pos+k, n-k
+		r.run -= int(k)
+		n -= int(k)
+		word |= x << fill
+		if fill += k; fill >= 64 {
+			binary.LittleEndian.PutUint64(dst[at:], word)
+			ones += bits.OnesCount64(word)
+			at += 8
+			fill -= 64
+			word = x >> (k - fill) // the bits that did not fit; none if fill is 0
+			if fill == 0 {
+				word = 0
+			}
+		}
+	}
+	if fill > 0 {
+		binary.LittleEndian.PutUint64(dst[at:], word)
+		ones += bits.OnesCount64(word)
 	}
 	return ones, nil
+}
+
+// load takes up to k packed bits, at least one if there is one.
+func (r *Bits) load(k uint) (x uint64, n uint) {
+	p, sh := r.packed[r.from>>3:], uint(r.from&7)
+	if len(p) >= 8 {
+		x = binary.LittleEndian.Uint64(p) >> sh
+		k = min(k, 64-sh)
+	} else {
+		for i, b := range p {
+			x |= uint64(b) << (8 * i)
+		}
+		x >>= sh
+		k = min(k, uint(len(p))*8-sh)
+	}
+	r.from += int(k)
+	return x & (1<<k - 1), k
 }
 
 // Skip passes over n bits and returns the number of ones.

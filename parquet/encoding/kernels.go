@@ -42,19 +42,16 @@ func joinSafe(dst, b []byte, stride, n, width int) {
 	}
 }
 
-// spreadSafe moves the first valid values of out to the places of the ones among n bits of bitmap, from bit pos on, and
-// clears what holds no value of the column. Places without a one keep some value or zero.
+// spreadSafe moves the first valid values of out to the places of the ones among n bits of bitmap, from bit pos on. Places
+// without a one keep some value of the column or zero.
 func spreadSafe(out, bitmap []byte, pos, n, valid, width int) {
+	clear(out[valid*width : n*width])
 	j := valid - 1
-	for i := n - 1; i >= 0; i-- {
+	for i := n - 1; i > j && j >= 0; i-- {
 		p := pos + i
-		slot := out[i*width : (i+1)*width]
-		switch {
-		case bitmap[p>>3]>>(p&7)&1 != 0:
-			copy(slot, out[j*width:(j+1)*width])
+		if bitmap[p>>3]>>(p&7)&1 != 0 {
+			copy(out[i*width:(i+1)*width], out[j*width:(j+1)*width])
 			j--
-		default:
-			clear(slot)
 		}
 	}
 }
@@ -74,16 +71,36 @@ func widenSafe(dst, src []byte, n, from, to int, signed bool) {
 	}
 }
 
-// stringsSafe copies entries of a dictionary of byte strings behind each other. Entry v is raw[offs[v]:offs[v+1]]; offs
-// rises and ends within raw. Every index is below len(offs)-1 (Below checks). ends[i] becomes the end of value i in
-// dst, counted from base; dst has room for all. It returns the bytes written.
-func stringsSafe(dst []byte, ends []int32, base int, raw []byte, offs []uint32, idx []uint32) int {
+// Entries is a dictionary of byte strings: entry v is Raw[Starts[v]+Gap : Starts[v+1]]. Starts has one number more than
+// there are entries, rises by Gap at least, and ends within Raw.
+type Entries struct {
+	Raw    []byte
+	Starts []uint32
+	Gap    uint32 // bytes of a length prefix before each entry
+	MaxLen int
+}
+
+// Len is the number of entries.
+func (e *Entries) Len() int { return max(len(e.Starts)-1, 0) }
+
+// Size of entry v.
+func (e *Entries) Size(v uint32) int { return int(e.Starts[v+1] - e.Starts[v] - e.Gap) }
+
+// Entry v.
+func (e *Entries) Entry(v uint32) []byte { return e.Raw[e.Starts[v]+e.Gap : e.Starts[v+1]] }
+
+// stringsSafe copies entries behind each other. ends[i] becomes the end of value i in dst, counted from base; dst has room
+// for len(idx) times MaxLen. It returns the bytes written, and false if an index lies beyond the dictionary.
+func stringsSafe(dst []byte, ends []int32, base int, e *Entries, idx []uint32) (int, bool) {
 	p := 0
 	for i, v := range idx {
-		p += copy(dst[p:], raw[offs[v]:offs[v+1]])
+		if int(v) >= e.Len() {
+			return p, false
+		}
+		p += copy(dst[p:], e.Entry(v))
 		ends[i] = int32(base + p)
 	}
-	return p
+	return p, true
 }
 
 // plainSafe copies length-prefixed byte strings behind each other: as many as ends has room for. It returns the bytes
@@ -130,14 +147,6 @@ func NextOne(b []byte, pos, end int) int {
 		pos = pos&^7 + 8
 	}
 	return end
-}
-
-// StringBytes is the length of the dictionary entries named by idx, all together. offs and idx are as in Strings.
-func StringBytes(offs, idx []uint32) (n int) {
-	for _, v := range idx {
-		n += int(offs[v+1] - offs[v])
-	}
-	return n
 }
 
 // Below reports whether every index is below n.

@@ -14,8 +14,8 @@ func Spread(out, bitmap []byte, pos, n, valid, width int) {
 }
 
 // Strings: see stringsSafe.
-func Strings(dst []byte, ends []int32, base int, raw []byte, offs []uint32, idx []uint32) int {
-	return stringsSafe(dst, ends, base, raw, offs, idx)
+func Strings(dst []byte, ends []int32, base int, e *Entries, idx []uint32) (int, bool) {
+	return stringsSafe(dst, ends, base, e, idx)
 }
 
 // Plain: see plainSafe.

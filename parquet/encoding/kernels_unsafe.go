@@ -4,6 +4,7 @@ package encoding
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"unsafe"
 )
 
@@ -148,16 +149,51 @@ func Spread(out, bitmap []byte, pos, n, valid, width int) {
 	}
 }
 
+// spreadT goes from the back, a word of the bitmap at a time where it can.
 func spreadT[T any](out []T, bitmap []byte, pos, valid int) {
+	clear(out[valid:])
 	j := valid - 1
 	i := len(out) - 1
-	for ; i > j && j >= 0; i-- {
+	for i > j && j >= 0 {
+		if (pos+i)&63 == 63 && i >= 63 {
+			w := binary.LittleEndian.Uint64(bitmap[(pos+i)>>3-7:])
+			ones := bits.OnesCount64(w)
+			switch {
+			case ones == 64:
+				copy(out[i-63:i+1], out[j-63:j+1])
+			case ones <= 16:
+				for k := j; w != 0; k-- {
+					top := 63 - bits.LeadingZeros64(w)
+					out[i-63+top] = out[k]
+					w &^= 1 << top
+				}
+			default:
+				spreadWord(out[i-63:i+1], out[:j+1], w)
+			}
+			i, j = i-64, j-ones
+			continue
+		}
 		p := pos + i
-		out[i] = out[j] // a null slot gets some value of the column
-		j -= int(bitmap[p>>3] >> (p & 7) & 1)
+		if bitmap[p>>3]>>(p&7)&1 != 0 {
+			out[i] = out[j]
+			j--
+		}
+		i--
 	}
-	if j < 0 { // nothing but nulls before: what the dense values did not cover is not ours
-		clear(out[min(valid, i+1) : i+1])
+}
+
+// spreadWord fills 64 places from the end of dense without a branch: a place without a one gets a value of the column too.
+// dst and dense may overlap, with dense ending before dst.
+func spreadWord[T any](dst, dense []T, w uint64) {
+	j := len(dense) - 1
+	dst = dst[:64]
+	for i := 63; i >= 0; i-- {
+		if j < 0 {
+			return
+		}
+		dst[i] = dense[j]
+		j -= int(w >> 63)
+		w <<= 1
 	}
 }
 
@@ -184,54 +220,111 @@ func Widen(dst, src []byte, n, from, to int, signed bool) {
 	}
 }
 
-// Strings: see stringsSafe. Values of up to 16 bytes are moved as 16, so raw and dst must have 16 bytes of capacity
-// beyond what is named; without, the twin does the work.
-func Strings(dst []byte, ends []int32, base int, raw []byte, offs []uint32, idx []uint32) int {
-	if len(idx) == 0 {
-		return 0
+// Blocks that are moved whole: a value is copied in one or a few of them whatever its length, since a branch on the length
+// costs more than the bytes. They are structs because the compiler calls memmove for arrays that may overlap.
+type (
+	block16 struct{ a [16]byte }
+	block32 struct{ a, b [16]byte }
+	block64 struct{ a, b, c, d [16]byte }
+)
+
+// Strings: see stringsSafe. Values are moved in blocks, so Raw and dst must have a block of capacity beyond what is named;
+// without, the twin does the work.
+func Strings(dst []byte, ends []int32, base int, e *Entries, idx []uint32) (int, bool) {
+	switch {
+	case len(idx) == 0:
+		return 0, true
+	case cap(e.Raw)-len(e.Raw) < 64 || cap(dst) < len(idx)*e.MaxLen+64 || len(ends) < len(idx):
+		return stringsSafe(dst, ends, base, e, idx)
+	case e.MaxLen <= 16:
+		return stringsT[block16](dst, ends, base, e, idx)
+	case e.MaxLen <= 32:
+		return stringsT[block32](dst, ends, base, e, idx)
+	case e.MaxLen <= 64:
+		return stringsT[block64](dst, ends, base, e, idx)
 	}
-	if cap(raw)-len(raw) < 16 {
-		return stringsSafe(dst, ends, base, raw, offs, idx)
-	}
-	ends = ends[:len(idx)]
-	src := unsafe.Pointer(unsafe.SliceData(raw))
+	return stringsLong(dst, ends, base, e, idx)
+}
+
+// stringsT: no entry is longer than a block. The end of an entry is at most len(Raw), and the end of what was written at
+// most len(idx)*MaxLen, so a block from either start stays within the capacity.
+func stringsT[B block16 | block32 | block64](dst []byte, ends []int32, base int, e *Entries, idx []uint32) (int, bool) {
+	starts := e.Starts[:len(e.Starts)-1]
+	next := e.Starts[1:][:len(starts)]
+	src := unsafe.Add(unsafe.Pointer(unsafe.SliceData(e.Raw)), int(e.Gap))
 	out := unsafe.Pointer(unsafe.SliceData(dst))
-	limit := cap(dst) - 16
+	gap := e.Gap
+	ends = ends[:len(idx)]
 	p := 0
 	for i, v := range idx {
-		s := offs[v]
-		k := int(offs[v+1] - s)
-		if k <= 16 && p <= limit {
-			// s <= len(raw) and p <= cap(dst)-16, so both moves stay within their capacity.
-			*(*[16]byte)(unsafe.Add(out, p)) = *(*[16]byte)(unsafe.Add(src, int(s)))
+		if uint(v) >= uint(len(starts)) {
+			return p, false
+		}
+		s := starts[v]
+		*(*B)(unsafe.Add(out, p)) = *(*B)(unsafe.Add(src, int(s)))
+		p += int(next[v] - s - gap)
+		ends[i] = int32(base + p)
+	}
+	return p, true
+}
+
+func stringsLong(dst []byte, ends []int32, base int, e *Entries, idx []uint32) (int, bool) {
+	src := unsafe.Pointer(unsafe.SliceData(e.Raw))
+	out := unsafe.Pointer(unsafe.SliceData(dst))
+	n := e.Len()
+	ends = ends[:len(idx)]
+	p := 0
+	for i, v := range idx {
+		if int(v) >= n {
+			return p, false
+		}
+		s := int(e.Starts[v] + e.Gap)
+		k := int(e.Starts[v+1]) - s
+		if k <= 64 {
+			*(*block64)(unsafe.Add(out, p)) = *(*block64)(unsafe.Add(src, s))
 		} else {
-			copy(dst[p:], raw[s:int(s)+k])
+			copy(dst[p:p+k], e.Raw[s:s+k])
 		}
 		p += k
 		ends[i] = int32(base + p)
 	}
-	return p
+	return p, true
 }
 
-// Plain: see plainSafe. Values are moved in blocks of 32 bytes while at least 64 bytes are left on both sides.
+// Plain: see plainSafe. Values are moved in blocks while there is room for one on both sides; the block is chosen by the
+// average length.
 func Plain(dst []byte, ends []int32, base int, b []byte) (read, wrote int, ok bool) {
+	if len(ends) == 0 {
+		return 0, 0, true
+	}
+	switch avg := len(b)/len(ends) - 4; {
+	case avg <= 10:
+		read, wrote, ok = plainT[block16](dst, ends, base, b)
+	case avg <= 20:
+		read, wrote, ok = plainT[block32](dst, ends, base, b)
+	default:
+		read, wrote, ok = plainT[block64](dst, ends, base, b)
+	}
+	return read, wrote, ok
+}
+
+func plainT[B block16 | block32 | block64](dst []byte, ends []int32, base int, b []byte) (read, wrote int, ok bool) {
+	var block B
+	size := int(unsafe.Sizeof(block))
 	q, p, i := 0, 0, 0
 	src := unsafe.Pointer(unsafe.SliceData(b))
 	out := unsafe.Pointer(unsafe.SliceData(dst))
-	last, room := len(b)-4-64, cap(dst)-64
+	last, room := len(b)-4-size, cap(dst)-size
 	for ; i < len(ends) && q <= last && p <= room; i++ {
-		// q+4+64 <= len(b): the length and 64 bytes after it can be read. p+64 <= cap(dst): 64 bytes can be written.
+		// q+4+size <= len(b): the length and a block after it can be read. p+size <= cap(dst): a block can be written.
 		k := int(*(*uint32)(unsafe.Add(src, q)))
 		q += 4
-		switch {
-		case k <= 32:
-			*(*[32]byte)(unsafe.Add(out, p)) = *(*[32]byte)(unsafe.Add(src, q))
-		case k <= 64:
-			*(*[32]byte)(unsafe.Add(out, p)) = *(*[32]byte)(unsafe.Add(src, q))
-			*(*[32]byte)(unsafe.Add(out, p+32)) = *(*[32]byte)(unsafe.Add(src, q+32))
-		case k > len(b)-q:
-			return q, p, false
-		default:
+		if k <= size {
+			*(*B)(unsafe.Add(out, p)) = *(*B)(unsafe.Add(src, q))
+		} else {
+			if k > len(b)-q {
+				return q, p, false
+			}
 			copy(dst[p:p+k], b[q:q+k])
 		}
 		q += k
