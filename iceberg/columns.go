@@ -186,21 +186,29 @@ func (e *SelectError) Error() string {
 // Unwrap makes it an expr.ErrBind.
 func (e *SelectError) Unwrap() error { return e.BindError }
 
-// checkFilter refuses filters on columns whose values have no order or equality of ours.
-func checkFilter(e expr.Expr, s *meta.Schema) error {
-	for _, c := range expr.Columns(e) {
-		f, ok := s.Field(c.ID)
-		if !ok {
-			continue
-		}
-		if err := f.Refusal(); err != nil {
-			return err
-		}
-		if f.Type.Kind == meta.Variant || f.Type.Kind == meta.Geometry {
-			return &meta.UnsupportedError{Ability: "a filter on a " + f.Type.String() + " column", Where: "column " + f.Name}
+// bindFilter binds a filter, and refuses one on a column whose values have no order or equality of ours. The columns are
+// judged as written: binding may fold a column away.
+func (c *columns) bindFilter(e expr.Expr, s *meta.Schema, caseSensitive bool) (expr.Expr, error) {
+	o := expr.BindOptions{CaseSensitive: caseSensitive}
+	for _, col := range expr.Columns(e) {
+		if col, _, err := expr.ResolveColumn(col, c.bind, o); err == nil {
+			if err := filterable(col.ID, s); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return nil
+	return expr.Bind(e, c.bind, o)
+}
+
+func filterable(id int, s *meta.Schema) error {
+	f, ok := s.Field(id)
+	if !ok {
+		return nil
+	}
+	if f.Type.Kind == meta.Variant || f.Type.Kind == meta.Geometry {
+		return &meta.UnsupportedError{Ability: "a filter on a " + f.Type.String() + " column", Where: "column " + f.Name}
+	}
+	return f.Refusal()
 }
 
 // defaults are the initial defaults of every field that the table ever had: filters and delete keys reach beyond the output.

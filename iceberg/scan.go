@@ -46,10 +46,7 @@ func (t *Table) Plan(ctx context.Context, s ScanSpec) (*Plan, error) {
 	p.cfg = plan.Config{Table: at.meta, Snapshot: sel.Snapshot, Schema: sel.Schema, Columns: slices.Clone(cols.leaves), Limit: s.Limit, Lazy: s.StopsEarly,
 		NoPrune: s.NoPrune, Fetcher: s.Fetcher, Cache: at.cache()}
 	if s.Filter != nil {
-		if p.cfg.Filter, err = expr.Bind(s.Filter, cols.bind, expr.BindOptions{CaseSensitive: s.CaseSensitive}); err != nil {
-			return nil, err
-		}
-		if err := checkFilter(p.cfg.Filter, sel.Schema); err != nil {
+		if p.cfg.Filter, err = cols.bindFilter(s.Filter, sel.Schema, s.CaseSensitive); err != nil {
 			return nil, err
 		}
 		for _, c := range expr.Columns(p.cfg.Filter) {

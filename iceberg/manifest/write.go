@@ -150,10 +150,27 @@ type WriterConfig struct {
 
 // Writer writes one manifest. It belongs to one goroutine.
 type Writer struct {
-	c     WriterConfig
-	out   *avro.Writer
-	types []arrow.DataType // of the spec's fields
-	buf   []byte
+	c         WriterConfig
+	out       *avro.Writer
+	bytes     *counter
+	types     []arrow.DataType // of the spec's fields
+	buf       []byte
+	summaries []Summarizer
+	file      File
+	minSeq    int64 // -1 = none yet
+	inherits  bool  // an added entry takes the manifest's sequence number
+}
+
+// counter counts what goes through.
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
 }
 
 type specFieldJSON struct {
@@ -165,7 +182,7 @@ type specFieldJSON struct {
 
 // NewWriter writes the header of a manifest.
 func NewWriter(w io.Writer, c WriterConfig) (*Writer, error) {
-	out := &Writer{c: c}
+	out := &Writer{c: c, bytes: &counter{w: w}, minSeq: -1, file: File{SpecID: c.Spec.ID, Deletes: c.Deletes, FirstRowID: -1}}
 	var fields []avroField
 	header := []specFieldJSON{}
 	named := map[string]bool{}
@@ -185,6 +202,7 @@ func NewWriter(w io.Writer, c WriterConfig) (*Writer, error) {
 			named[l.Name] = true
 		}
 		out.types = append(out.types, t)
+		out.summaries = append(out.summaries, Summarizer{Type: t})
 		fields = append(fields, optional(p.FieldID, avroName(p.Name), typ))
 		header = append(header, specFieldJSON{p.Name, p.Transform.String(), p.Sources[0], p.FieldID})
 	}
@@ -203,7 +221,7 @@ func NewWriter(w io.Writer, c WriterConfig) (*Writer, error) {
 	} else if c.Deletes {
 		return nil, fmt.Errorf("manifest: version 1 has no deletes")
 	}
-	out.out, err = avro.NewWriter(w, avro.WriterConfig{Schema: entrySchema(c.Version, fields), Meta: head, Codec: c.Codec})
+	out.out, err = avro.NewWriter(out.bytes, avro.WriterConfig{Schema: entrySchema(c.Version, fields), Meta: head, Codec: c.Codec})
 	return out, err
 }
 
@@ -216,11 +234,56 @@ func (w *Writer) Append(e *Written) error {
 	if w.buf, err = w.entry(w.buf[:0], e); err != nil {
 		return err
 	}
+	w.count(e)
 	return w.out.Append(w.buf)
+}
+
+func (w *Writer) count(e *Written) {
+	f := &w.file
+	files, rows := &f.AddedFiles, &f.AddedRows
+	switch e.Status {
+	case Existing:
+		files, rows = &f.ExistingFiles, &f.ExistingRows
+	case Deleted:
+		files, rows = &f.DeletedFiles, &f.DeletedRows
+	}
+	*files++
+	*rows += e.Rows
+	for i, p := range w.c.Spec.Fields {
+		w.summaries[i].Add(e.Partition[p.FieldID].Value)
+	}
+	switch {
+	case e.Status == Deleted:
+	case e.Sequence < 0:
+		w.inherits = true
+	case w.minSeq < 0 || e.Sequence < w.minSeq:
+		w.minSeq = e.Sequence
+	}
 }
 
 // Close ends the manifest, not the writer below.
 func (w *Writer) Close() error { return w.out.Close() }
+
+// File describes the manifest, once closed, for the list of the snapshot that adds it: added entries without a sequence
+// number of their own get the snapshot's. FirstRowID is for the list's writer to set.
+func (w *Writer) File(path string, snapshot, sequence int64) (File, error) {
+	f := w.file
+	f.Path, f.Length, f.AddedSnapshot = path, w.bytes.n, snapshot
+	if w.c.Version >= 2 {
+		f.Sequence, f.MinSequence = sequence, w.minSeq
+		if w.minSeq < 0 || w.inherits && sequence < w.minSeq {
+			f.MinSequence = sequence
+		}
+	}
+	f.Partitions = make([]Summary, len(w.summaries))
+	for i := range w.summaries {
+		var err error
+		if f.Partitions[i], err = w.summaries[i].Summary(); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
 
 func (w *Writer) entry(b []byte, e *Written) ([]byte, error) {
 	v := w.c.Version

@@ -5,12 +5,12 @@ const (
 	firstWindow = 4
 	maxWindow   = 32
 	// maxWindowBytes bounds the bytes of manifests in flight, beyond the one that is waited for.
-	maxWindowBytes = 16 << 20
+	maxWindowBytes = 64 << 20
 )
 
-// window says which manifests may be asked for: those of the barrier at once, of the others as many as there were waits
-// for, doubling, since a wait says that the window was too small to hide the latency. Manifests are asked for and used in
-// order.
+// window says which manifests may be asked for: those of the barrier at once, of the others a number that doubles with each
+// wait, since a wait says that the window was too small to hide the latency. It doubles once a round trip: only when one was
+// waited for that had been asked for since it doubled last. Manifests are asked for and used in order.
 //
 //	0 ………… head ………… next ………… n
 //	used    in flight  not asked for
@@ -20,6 +20,7 @@ type window struct {
 	size    int
 	head    int
 	next    int
+	doubled int // next at the time of the last doubling
 	bytes   int64
 }
 
@@ -47,11 +48,12 @@ func (w *window) admit() (i int, ok bool) {
 
 // used says that the manifest at the head is done with; waited, that it was not there when it was wanted.
 func (w *window) used(waited bool) {
+	if waited && w.head >= w.doubled {
+		w.size = min(2*w.size, maxWindow)
+		w.doubled = w.next
+	}
 	w.bytes -= w.length(w.head)
 	w.head++
-	if waited {
-		w.size = min(2*w.size, maxWindow)
-	}
 }
 
 // drained reports that all are used.
