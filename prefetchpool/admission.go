@@ -3,10 +3,11 @@ package prefetchpool
 import (
 	"cmp"
 	"container/heap"
+	"time"
 )
 
-// admission decides which queued job starts next. It has no goroutine, no clock and no lock: the pool feeds it events and
-// keeps it under its own lock.
+// admission decides which queued job starts next. It has no goroutine, no clock and no lock: the pool feeds it events, tells
+// it the time, and keeps it under its own lock.
 type admission struct {
 	slots   int
 	shares  []*share // one an open lane
@@ -15,15 +16,19 @@ type admission struct {
 	running int
 	bytes   int64 // held, from admission to give-back
 	turn    uint64
-	weights int64 // of the open lanes
-	streams int   // of the open lanes
+	later   time.Time // when the pace lets a lane go on that nothing else holds back; zero = none does
+	weights int64     // of the open lanes
+	streams int       // of the open lanes
 }
 
 // share is one lane's part.
 type share struct {
 	weight  int64
 	streams int
-	window  int64 // bytes in flight allowed to speculation; 0 = no limit
+	window  int64     // bytes in flight allowed to speculation; 0 = no limit
+	pace    float64   // bytes/s at which speculation starts; 0 = no limit
+	debt    float64   // bytes started ahead of the pace
+	paid    time.Time // when debt was brought up to date
 	spans   []span
 
 	ahead     entryHeap // speculative, lowest order first
@@ -197,12 +202,13 @@ func (s *share) appLimited() bool {
 
 // next takes the job that may start now, or nil. allowed is the byte budget at this moment; over is what the job, being
 // awaited, passes it by.
-func (a *admission) next(allowed int64) (e *entry, over int64) {
+func (a *admission) next(allowed int64, now time.Time) (e *entry, over int64) {
 	if a.running >= a.slots {
 		return nil, 0
 	}
+	a.later = time.Time{}
 	if e = a.oldestHead(); e == nil {
-		e = a.fairest(allowed)
+		e = a.fairest(allowed, now)
 	}
 	if e == nil {
 		return nil, 0
@@ -217,6 +223,7 @@ func (a *admission) next(allowed int64) (e *entry, over int64) {
 	}
 	a.charge(s, e.weight)
 	s.inFlight += e.weight
+	s.pay(e.weight, now)
 	return e, max(0, min(e.weight, a.bytes-allowed))
 }
 
@@ -235,7 +242,7 @@ func (a *admission) oldestHead() *entry {
 
 // fairest is rule 2. The least served lane gets the next bytes even if they are not free yet, so that small jobs of others
 // do not starve it; only a job that can never fit is passed over until somebody waits for it.
-func (a *admission) fairest(allowed int64) *entry {
+func (a *admission) fairest(allowed int64, now time.Time) *entry {
 	if a.slots-a.running <= min(a.missing, a.slots/4) {
 		return nil
 	}
@@ -244,6 +251,14 @@ func (a *admission) fairest(allowed int64) *entry {
 		e := s.first()
 		if e.since == 0 && (e.weight > allowed || s.window > 0 && s.inFlight > 0 && s.inFlight+e.weight > s.window) {
 			continue
+		}
+		if e.since == 0 && s.pace > 0 {
+			if s.settle(now); s.debt > 0 {
+				if at := now.Add(max(time.Duration(s.debt/s.pace*float64(time.Second)), time.Microsecond)); a.later.IsZero() || at.Before(a.later) {
+					a.later = at
+				}
+				continue
+			}
 		}
 		if best == nil || lessServed(s, best.share) {
 			best = e
@@ -254,6 +269,22 @@ func (a *admission) fairest(allowed int64) *entry {
 	}
 	return best
 }
+
+// pay books the bytes of a job that starts.
+func (s *share) pay(bytes int64, now time.Time) {
+	if s.pace > 0 {
+		s.settle(now)
+		s.debt += float64(bytes)
+	}
+}
+
+// settle works off the debt at the present pace. Time that was not used is lost, but for a grain that makes up for late timers.
+func (s *share) settle(now time.Time) {
+	s.debt = max(s.debt-s.pace*now.Sub(s.paid).Seconds(), -s.pace*paceGrain.Seconds())
+	s.paid = now
+}
+
+const paceGrain = 2 * time.Millisecond
 
 // first is the lane's next job: awaited ones before the rest.
 func (s *share) first() *entry {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lakescan/lakescan/internal/script"
 )
@@ -15,10 +16,11 @@ import (
 //	pool slots=8 allowed=100      lane a weight=1 streams=1 window=0
 //	submit a name order=1 weight=10    head a stream=0 from=1 to=5    urge name
 //	start          prints what is admitted until nothing more is
-//	finish name… release name…    resize name to=5    allow to=50    close a
+//	finish name… release name…    resize name to=5    allow to=50    close a    pace a to=1000    time ms=5
 type machine struct {
 	admission
 	allowed int64
+	now     time.Time
 	lanes   map[string]*share
 	jobs    map[string]*entry
 }
@@ -35,6 +37,10 @@ func (m *machine) step(l script.Line) string {
 		s.spans = make([]span, s.streams)
 		m.lanes[l.Arg(0)] = s
 		m.open(s)
+	case "pace":
+		m.lanes[l.Arg(0)].pace = l.Float("to", 0)
+	case "time":
+		m.now = time.UnixMilli(l.Int("ms", 0))
 	case "close":
 		m.admission.close(m.lanes[l.Arg(0)])
 	case "submit":
@@ -68,7 +74,7 @@ func (m *machine) step(l script.Line) string {
 func (m *machine) start() string {
 	var out []string
 	for {
-		e, over := m.next(m.allowed)
+		e, over := m.next(m.allowed, m.now)
 		if e == nil {
 			break
 		}
@@ -81,7 +87,11 @@ func (m *machine) start() string {
 			}
 		}
 	}
-	return fmt.Sprintf("%s | running %d bytes %d", strings.Join(out, " "), m.running, m.bytes)
+	later := ""
+	if !m.later.IsZero() {
+		later = fmt.Sprintf(" | again at %d ms", m.later.UnixMilli())
+	}
+	return fmt.Sprintf("%s | running %d bytes %d%s", strings.Join(out, " "), m.running, m.bytes, later)
 }
 
 func TestAdmissionScripts(t *testing.T) {
@@ -130,7 +140,7 @@ func TestAdmissionLedger(t *testing.T) {
 					live = slices.Delete(live, i, i+1)
 				}
 			}
-			for e, _ := a.next(allowed); e != nil; e, _ = a.next(allowed) {
+			for e, _ := a.next(allowed, time.Time{}); e != nil; e, _ = a.next(allowed, time.Time{}) {
 			}
 			recount(t, seed, a, live, allowed)
 		}

@@ -73,12 +73,13 @@ func (l *Lane) Head(stream int, from, to uint64) {
 	p.pump()
 }
 
-// Window bounds what speculative jobs of the lane may have in flight (one always may); 0 = no bound but the pool's.
-func (l *Lane) Window(bytes int64) {
+// Steer bounds the speculation of the lane: the bytes that it may have in flight (one job always may), and the bytes a second
+// at which its jobs start, so that they do not share the link with what is needed before them. 0 = no bound but the pool's.
+func (l *Lane) Steer(window int64, bytesPerSecond float64) {
 	p := l.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l.share.window = max(bytes, 0)
+	l.share.window, l.share.pace = max(window, 0), max(bytesPerSecond, 0)
 	p.pump()
 }
 
@@ -104,7 +105,9 @@ func (l *Lane) Stats() Stats {
 func (l *Lane) Rate() Rate {
 	l.pool.mu.Lock()
 	defer l.pool.mu.Unlock()
-	return l.link.rate()
+	r := l.link.rate()
+	r.Throttled = l.stats.Throttle
+	return r
 }
 
 // Share is the number of slots that the lane may count on while others are busy too.

@@ -1,7 +1,6 @@
 package prefetchpool
 
 import (
-	"math"
 	"slices"
 	"time"
 )
@@ -11,16 +10,20 @@ type Rate struct {
 	Latency   time.Duration // the least of the recent small transfers
 	Typical   time.Duration // their median
 	Long      time.Duration // their long-term mean
-	Bandwidth float64       // bytes/s of all jobs together: a high-water mark with a half-life of 10 s
-	PerJob    float64       // bytes/s of one large transfer after its latency
+	Bandwidth float64       // bytes/s of all jobs together, a mean that what our own side limited cannot lower
+	PerJob    float64       // bytes/s of one transfer after its latency: the like
+	Hint      float64       // bandwidth as bursts of short transfers show it: a guess, while Bandwidth is unknown
 	Samples   int
+	Throttled int64 // of the lane: answers that asked for fewer requests
 }
 
 const (
 	smallTransfer = 128 << 10
 	largeTransfer = 1 << 20
 	recentSmall   = 64
-	halfLife      = 10 * time.Second
+	forget        = 10 * time.Second
+	leastNet      = 5 * time.Millisecond // a shorter transfer time is noise
+	historyLength = 256
 )
 
 // link estimates one lane's link, or that of all lanes of one name. Plain: fed with times, it reads no clock.
@@ -31,17 +34,76 @@ type link struct {
 	recent    [recentSmall]time.Duration // ring of small transfers
 	small     int                        // written to it
 	long      float64                    // seconds
+	floor     lowWater                   // of small transfers
 	least     time.Duration              // of all transfers
-	perJob    float64
-	delivered int64
-	high      float64
-	highAt    time.Time
+	perJob    average
+	bandwidth average
+	hint      average
+	history   [historyLength]movement // ring
+	entries   int
 }
 
-// mark is the state at the start of a transfer.
-type mark struct {
-	at                time.Time
-	delivered, shared int64
+// movement is when the bytes of a finished transfer moved: after its latency.
+type movement struct {
+	from, to time.Time
+	bytes    int64
+}
+
+// average is the mean of the last samples.
+type average struct {
+	ring [16]float64
+	n    int
+}
+
+// add feeds a sample. A limited one counts only if it lifts the mean: the link was not what limited.
+func (a *average) add(x float64, limited bool) {
+	if limited && x <= a.v() {
+		return
+	}
+	a.ring[a.n%len(a.ring)] = x
+	a.n++
+}
+
+func (a *average) v() float64 {
+	n := min(a.n, len(a.ring))
+	if n == 0 {
+		return 0
+	}
+	sum := 0.0
+	for _, x := range a.ring[:n] {
+		sum += x
+	}
+	return sum / float64(n)
+}
+
+// lowWater is a minimum over the last one to two times forget.
+type lowWater struct {
+	now, before time.Duration
+	since       time.Time
+}
+
+func (l *lowWater) drop(x time.Duration, at time.Time) {
+	if at.Sub(l.since) > forget {
+		l.before, l.now, l.since = l.now, 0, at
+	}
+	if l.now == 0 || x < l.now {
+		l.now = x
+	}
+}
+
+func (l *lowWater) v() time.Duration {
+	if l.before > 0 && l.before < l.now {
+		return l.before
+	}
+	return l.now
+}
+
+// transfer is one finished job.
+type transfer struct {
+	start, end time.Time
+	bytes      int64
+	beside     float64 // bytes that transfers still under way have got meanwhile, estimated
+	limited    bool    // the lane had less in flight than it might
 }
 
 func newLink(shared *link) *link { return &link{shared: shared} }
@@ -65,66 +127,75 @@ func (p *Pool) linkOf(name string) *link {
 	return k
 }
 
-func (k *link) begin(now time.Time) mark {
-	m := mark{at: now, delivered: k.delivered}
+// observe learns from one finished transfer.
+func (k *link) observe(t transfer) {
+	k.learn(t)
 	if k.shared != nil {
-		m.shared = k.shared.delivered
-	}
-	return m
-}
-
-// observe learns from one finished transfer. A lane that had less in flight than it might (limited) can raise the bandwidth
-// but not lower it: the link was not the limit.
-func (k *link) observe(m mark, now time.Time, bytes int64, limited bool) {
-	k.learn(m.at, m.delivered, now, bytes, limited)
-	if k.shared != nil {
-		k.shared.learn(m.at, m.shared, now, bytes, limited)
+		k.shared.learn(t)
 	}
 }
 
-func (k *link) learn(start time.Time, delivered int64, now time.Time, bytes int64, limited bool) {
-	d := max(now.Sub(start), time.Nanosecond)
+func (k *link) learn(t transfer) {
+	d := max(t.end.Sub(t.start), time.Nanosecond)
 	k.samples++
 	if k.least == 0 || d < k.least {
 		k.least = d
 	}
-	switch {
-	case bytes <= smallTransfer:
+	if t.bytes <= smallTransfer {
 		k.recent[k.small%recentSmall] = d
 		k.small++
+		k.floor.drop(d, t.end)
 		k.long += (d.Seconds() - k.long) / float64(min(k.small, 4*recentSmall))
-	case bytes >= largeTransfer:
-		if net := d - k.latency(); net > 0 {
-			r := float64(bytes) / net.Seconds()
-			if k.perJob == 0 {
-				k.perJob = r
-			}
-			k.perJob += (r - k.perJob) / 8
-		}
 	}
-	k.delivered += bytes
-	r := float64(k.delivered-delivered) / d.Seconds()
-	switch high := k.bandwidth(now); {
-	case r >= high:
-		k.high, k.highAt = r, now
-	case limited:
-		k.highAt = now // the time spent idle does not count against the link
-	default:
-		k.high, k.highAt = high, now
+	latency := k.latency()
+	net := d - latency
+	k.history[k.entries%historyLength] = movement{t.end.Add(-max(net, 0)), t.end, t.bytes}
+	k.entries++
+	if net < leastNet { // too quick to tell the transfer from the latency
+		if k.bandwidth.n > 0 {
+			k.bandwidth.add(k.moved(t.start, t.end), true)
+		}
+		return
+	}
+	all := k.moved(t.end.Add(-net), t.end) + t.beside/net.Seconds()
+	k.hint.add(all, t.limited)
+	if net >= latency/4 || k.bandwidth.n > 0 {
+		k.bandwidth.add(all, t.limited || net < latency/4)
+	}
+	if t.bytes >= largeTransfer {
+		k.perJob.add(float64(t.bytes)/net.Seconds(), t.limited)
 	}
 }
 
-// bandwidth is the mark decayed to now.
-func (k *link) bandwidth(now time.Time) float64 {
-	if k.high == 0 {
+// moved is the mean rate of the finished transfers over a stretch of time, each taken as even.
+func (k *link) moved(from, to time.Time) float64 {
+	if !from.Before(to) {
 		return 0
 	}
-	return k.high * math.Exp2(-now.Sub(k.highAt).Seconds()/halfLife.Seconds())
+	sum := 0.0
+	for i := range min(k.entries, historyLength) {
+		m := &k.history[i]
+		a, b := m.from, m.to
+		if a.Before(from) {
+			a = from
+		}
+		if b.After(to) {
+			b = to
+		}
+		switch whole := m.to.Sub(m.from); {
+		case a.After(b):
+		case whole <= 0:
+			sum += float64(m.bytes)
+		default:
+			sum += float64(m.bytes) * float64(b.Sub(a)) / float64(whole)
+		}
+	}
+	return sum / to.Sub(from).Seconds()
 }
 
 func (k *link) latency() time.Duration {
-	if n := min(k.small, recentSmall); n > 0 {
-		return slices.Min(k.recent[:n])
+	if v := k.floor.v(); v > 0 {
+		return v
 	}
 	return k.least
 }
@@ -136,7 +207,7 @@ func (k *link) rate() Rate {
 		}
 		return Rate{}
 	}
-	r := Rate{Latency: k.latency(), Bandwidth: k.high, PerJob: k.perJob, Samples: k.samples}
+	r := Rate{Latency: k.latency(), Bandwidth: k.bandwidth.v(), PerJob: k.perJob.v(), Hint: k.hint.v(), Samples: k.samples}
 	r.Long = time.Duration(k.long * float64(time.Second))
 	if n := min(k.small, recentSmall); n > 0 {
 		s := slices.Clone(k.recent[:n])

@@ -5,17 +5,14 @@ import (
 	"time"
 )
 
-// play feeds transfers of n bytes, wide at a time, over a link of the given bandwidth and latency.
+// play feeds transfers of n bytes, wide at a time, over a link of the given bandwidth and latency that they share equally: they
+// end together.
 func play(k *link, at time.Time, rounds, wide int, n int64, latency time.Duration, bandwidth float64, limited bool) time.Time {
 	for range rounds {
-		marks := make([]mark, wide)
-		for i := range marks {
-			marks[i] = k.begin(at)
-		}
-		at = at.Add(latency)
-		for i := range marks {
-			at = at.Add(time.Duration(float64(n) / bandwidth * float64(time.Second)))
-			k.observe(marks[i], at, n, limited)
+		start := at
+		at = at.Add(latency + time.Duration(float64(n)*float64(wide)/bandwidth*float64(time.Second)))
+		for i := range wide {
+			k.observe(transfer{start: start, end: at, bytes: n, beside: float64(n) * float64(wide-1-i), limited: limited})
 		}
 	}
 	return at
@@ -37,7 +34,7 @@ func TestRateLearnsLatencyAndBandwidth(t *testing.T) {
 	within(t, "latency", r.Latency.Seconds(), 0.1, 0.02)
 	within(t, "typical", r.Typical.Seconds(), 0.1, 0.02)
 	at = play(k, at, 20, 16, 2<<20, 100*time.Millisecond, 125e6, false)
-	within(t, "bandwidth", k.rate().Bandwidth, 125e6, 0.35) // rounds with a gap of one latency each
+	within(t, "bandwidth", k.rate().Bandwidth, 125e6, 0.02)
 	high := k.rate().Bandwidth
 
 	// An app-limited time lowers nothing, however long.
@@ -46,11 +43,20 @@ func TestRateLearnsLatencyAndBandwidth(t *testing.T) {
 	if got := k.rate().Bandwidth; got != high {
 		t.Errorf("learnt %g from an app-limited time, was %g", got, high)
 	}
-	// A busy link that became slow lowers it by half every 10 s.
-	at = play(k, at, 10, 16, 2<<20, 100*time.Millisecond, 10e6, false)
-	if got := k.rate().Bandwidth; got > high/2 {
-		t.Errorf("still %g after %v of a slow link, was %g", got, at, high)
-	}
+	// A busy link that became slow does.
+	play(k, at, 2, 16, 2<<20, 100*time.Millisecond, 10e6, false)
+	within(t, "bandwidth of the slow link", k.rate().Bandwidth, 10e6, 0.1)
+}
+
+// TestRateOfABurst: many small requests at once over a link shared equally end together; the bandwidth shows at once.
+func TestRateOfABurst(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1000, 0)
+	k := newLink(nil)
+	at = play(k, at, 2, 1, 8<<10, 100*time.Millisecond, 1e12, true)
+	play(k, at, 1, 70, 64<<10, 100*time.Millisecond, 125e6, true)
+	within(t, "bandwidth", k.rate().Bandwidth, 125e6, 0.01)
+	within(t, "latency", k.rate().Latency.Seconds(), 0.1, 0.01)
 }
 
 func TestRateIsSharedByName(t *testing.T) {

@@ -37,9 +37,9 @@ type runner interface {
 
 // Ticket is the running job's view of the pool; it is dead after Run returned.
 type Ticket struct {
-	task  *task
-	moved int64
-	begin mark
+	task    *task
+	started time.Time
+	moved   int64
 }
 
 // Resize trues the weight up or down; it never waits, the excess is counted as overdraft.
@@ -102,7 +102,7 @@ func (t *task) start() {
 	t.lane.stats.PeakRunning = max(t.lane.stats.PeakRunning, t.lane.share.running)
 	t.lane.stats.PeakBytes = max(t.lane.stats.PeakBytes, t.lane.share.bytes)
 	t.run, t.stop = context.WithCancelCause(t.ctx)
-	t.ticket = Ticket{task: t, begin: t.lane.link.begin(now)}
+	t.ticket = Ticket{task: t, started: now}
 	if t.handoff != nil {
 		t.handed = true
 		close(t.handoff)
@@ -124,7 +124,7 @@ func (t *task) execute() {
 	t.err = err
 	p.mu.finish(&t.entry)
 	if t.ticket.moved > 0 && err == nil {
-		t.lane.link.observe(t.ticket.begin, time.Now(), t.ticket.moved, t.lane.share.appLimited())
+		t.lane.observe(t)
 	}
 	p.mu.stats.Done++
 	t.lane.stats.Done++
@@ -138,6 +138,29 @@ func (t *task) execute() {
 	}
 	t.over()
 	p.pump()
+}
+
+// observe feeds the lane's link with a job that has left its slot. Transfers that are still under way share the link with it:
+// they are taken to have got as much as it did for the time that both moved.
+func (l *Lane) observe(t *task) {
+	now, latency := time.Now(), l.link.latency()
+	x := transfer{start: t.ticket.started, end: now, bytes: t.ticket.moved, limited: l.share.appLimited()}
+	if net := now.Sub(x.start) - latency; net > 0 {
+		rate := float64(x.bytes) / net.Seconds()
+		for o := range l.all {
+			if o.place != inSlot {
+				continue
+			}
+			from := o.ticket.started
+			if from.Before(x.start) {
+				from = x.start
+			}
+			if both := now.Sub(from) - latency; both > 0 {
+				x.beside += min(rate*both.Seconds(), float64(o.weight))
+			}
+		}
+	}
+	l.link.observe(x)
 }
 
 // over tells everybody that the task will not run any more.

@@ -283,6 +283,7 @@ func (s *scan) settle(w *work, batches []Batch) {
 		s.fail(sl, w.err)
 	case sl.state == running:
 		s.mu.set(sl, ready)
+		s.slotEvent("ready", sl, Event{})
 	}
 	s.admit()
 	s.poke()

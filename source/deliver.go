@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 )
@@ -36,7 +37,11 @@ func (s *scan) next(ctx context.Context, stream int) (Batch, error) {
 		if blocked == nil {
 			s.unwait(c, stream, why, waited)
 			c.stepped = time.Now()
+			if errors.Is(err, io.EOF) && s.mu.endedAt.IsZero() {
+				s.mu.endedAt = c.stepped
+			}
 			s.mu.Unlock()
+			s.emit()
 			return b, err
 		}
 		start := time.Now()
@@ -160,6 +165,8 @@ func (s *scan) release(c *cursor) {
 	}
 	s.mu.set(sl, consumed)
 	s.mu.depth.consumed()
+	s.note()
+	s.slotEvent("deliver", sl, Event{})
 	s.admit()
 	s.poke()
 }
@@ -239,10 +246,12 @@ func (s *scan) unwait(c *cursor, stream int, why cause, waited time.Duration) {
 		return
 	}
 	s.mu.waits.heads++
+	s.event(Event{Name: "wait", Ordinal: -1, Duration: waited})
 	if s.mu.depth.waited(waited, why == forBytes, s.mu.idle > 0 && len(s.mu.items) == 0) {
 		nudge(s.claimWake)
 		s.poke()
 	}
+	s.note()
 }
 
 // consumed counts the time that the consumer spent with what it got.

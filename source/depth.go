@@ -32,19 +32,20 @@ type controller struct {
 	calm   int  // files consumed since the last wait
 	reason string
 
-	opens    mean // serial rounds of an opening
-	bytes    mean
-	requests mean
-	decode   mean // seconds
-	consumer mean
+	opens    mean          // serial rounds of an opening
+	waves    mean          // of a file
+	bytes    mean          // of a wave
+	requests mean          // of a wave
+	units    mean          // of a wave
+	decode   mean          // seconds of a unit
+	consumer mean          // seconds of a file
 	spent    time.Duration // consumer time since the last wave
 	rate     prefetchpool.Rate
 	pipe     pipe
+	cut      time.Time // of the last throttling
 
 	ups, downs int64
 	deepest    int
-	throttled  int64
-	log        []DepthChange
 }
 
 // mean is an exponential moving mean that starts at its first value.
@@ -105,15 +106,18 @@ func (c *controller) mayClaim(w *window) bool {
 // mayLaunch reports whether a wave may be fetched that has so many waves before it, not yet consumed.
 func (c *controller) mayLaunch(before int) bool { return before < max(c.depth+c.streams, 2) }
 
-// window is the lane's limit of bytes in flight.
-func (c *controller) window() int64 { return c.pipe.window() }
-
 // opened learns from an opening.
-func (c *controller) opened(rounds int) { c.opens.add(float64(rounds)) }
+func (c *controller) opened(rounds, waves int, rate prefetchpool.Rate) {
+	c.opens.add(float64(rounds))
+	c.waves.add(float64(waves))
+	c.rate = rate
+	c.pipe.observe(0, rate)
+}
 
 // fetched learns from a wave that has landed.
-func (c *controller) fetched(bytes int64, requests int, rate prefetchpool.Rate) {
+func (c *controller) fetched(bytes int64, requests, units int, rate prefetchpool.Rate) {
 	c.bytes.add(float64(bytes))
+	c.units.add(float64(units))
 	c.requests.add(float64(requests))
 	c.rate = rate
 	c.pipe.observe(bytes, rate)
@@ -161,13 +165,18 @@ func (c *controller) waited(d time.Duration, bytes, starved bool) bool {
 	return c.depth > was
 }
 
-// throttle learns of 503 and 429 answers so far: the depth falls to 0.7 of what it was, once a second at most (the caller
-// sees to that).
-func (c *controller) throttle() {
-	c.boost = 0
-	c.slow = true
+// throttled learns that the store asked for fewer requests (503, 429): the depth falls to 0.7 of what it was, once in a
+// refractory second, and grows again by waits alone.
+func (c *controller) throttled(now time.Time) {
+	if now.Sub(c.cut) < refractory {
+		return
+	}
+	c.cut = now
+	c.boost, c.slow = 0, true
 	c.set(int(float64(c.depth)*0.7), "throttled")
 }
+
+const refractory = time.Second
 
 // known reports that the model has figures for all its terms.
 func (c *controller) known() bool {
@@ -198,10 +207,11 @@ func (c *controller) cost() (float64, string) {
 		v    float64
 		name string
 	}
-	best := term{c.decode.v / float64(c.workers), "decode"}
+	best := term{c.decode.v * max(c.units.v, 1) / float64(c.workers), "decode"}
+	perFile := max(c.waves.v, 1)
 	for _, t := range []term{
-		{c.consumer.v / float64(c.streams), "consumer"},
-		{(c.requests.v + c.opens.v) * latency / float64(c.most), "requests"},
+		{c.consumer.v / perFile / float64(c.streams), "consumer"},
+		{(c.requests.v + c.opens.v/perFile) * latency / float64(c.most), "requests"},
 	} {
 		if t.v > best.v {
 			best = t
@@ -231,11 +241,14 @@ func (c *controller) model() int {
 	return int(min(j, float64(c.most))) + min(c.workers, c.most)
 }
 
+// adjust follows the model; small corrections are not worth a decision.
 func (c *controller) adjust(why string) {
 	if c.fixed >= 0 || c.slow || !c.known() {
 		return
 	}
-	c.set(c.model(), why)
+	if j := c.model(); j-c.depth > c.depth/8 || c.depth-j > c.depth/8 {
+		c.set(j, why)
+	}
 }
 
 func (c *controller) set(depth int, why string) {
@@ -252,11 +265,15 @@ func (c *controller) set(depth int, why string) {
 	c.deepest = max(c.deepest, depth)
 }
 
-// pipe decides how many bytes may be in flight: enough to fill the link, no more, so that what is waited for does not share
-// it with what is far ahead. It starts wide, doubles while the bandwidth grows with it, and stays at 1.5 times the
-// bandwidth-delay product when it does not.
+// pipe decides how fast requests start and how many bytes may be in flight: enough to fill the link, no more, so that what is
+// waited for does not share it with what is far ahead. Requests that start all at once over a shared link end all at once,
+// and the link lies idle until the next ones are answered; paced at the link's speed they end one after the other, in order.
+//
+// While the bandwidth still grows (from what little the footers showed), the pace is twice of it; once two rounds brought no
+// more, a quarter above it: enough to notice a link that has become faster.
 type pipe struct {
 	limit  int64
+	pace   float64 // bytes/s, 0 = as fast as can be
 	filled bool
 	high   float64 // bandwidth of the best round
 	moved  int64   // bytes in this round
@@ -264,42 +281,56 @@ type pipe struct {
 }
 
 const (
-	firstWindow = 32 << 20
-	leastWindow = 8 << 20
+	firstWindow = 96 << 20
+	firstPace   = 1e9 // so that the first requests do not end all at once
+	leastWindow = 2 * pieceBytes
 	mostWindow  = 1 << 30
 	grown       = 1.25 // a round that gains less is flat
 	flatRounds  = 2
 )
 
 func newPipe(r prefetchpool.Rate) pipe {
-	p := pipe{limit: firstWindow}
-	if bdp := r.Bandwidth * r.Latency.Seconds(); bdp > 0 {
-		p.limit = clampWindow(2 * bdp)
-	}
+	p := pipe{limit: firstWindow, pace: firstPace}
+	p.steer(r)
 	return p
 }
 
-func clampWindow(x float64) int64 { return int64(min(max(x, leastWindow), mostWindow)) }
-
-func (p *pipe) window() int64 { return p.limit }
-
-// observe counts what landed; a round is one window of bytes.
+// observe counts what landed; a round is one bandwidth-delay product, or half a window while the bandwidth does not show.
 func (p *pipe) observe(bytes int64, r prefetchpool.Rate) {
 	p.moved += bytes
-	if p.moved < p.limit/2 {
-		return
+	round := max(r.Bandwidth*r.Latency.Seconds(), leastWindow)
+	if r.Bandwidth == 0 {
+		round = float64(p.limit / 2)
 	}
-	p.moved = 0
+	if float64(p.moved) >= round {
+		p.moved = 0
+		switch {
+		case r.Bandwidth == 0: // the link takes what it is given
+			p.pace *= 2
+			p.limit = clampWindow(2 * float64(p.limit))
+		case r.Bandwidth > p.high*grown:
+			p.high, p.flat, p.filled = r.Bandwidth, 0, false
+		default:
+			p.flat++
+			p.filled = p.filled || p.flat >= flatRounds
+		}
+	}
+	p.steer(r)
+}
+
+func (p *pipe) steer(r prefetchpool.Rate) {
 	bdp := r.Bandwidth * r.Latency.Seconds()
 	switch {
-	case r.Bandwidth > p.high*grown:
-		p.high, p.flat, p.filled = r.Bandwidth, 0, false
-		p.limit = clampWindow(max(float64(p.limit), 2*bdp))
-	default:
-		p.flat++
-		p.filled = p.filled || p.flat >= flatRounds
-	}
-	if p.filled {
-		p.limit = clampWindow(1.5 * bdp)
+	case p.filled:
+		p.pace = grown * r.Bandwidth
+		p.limit = clampWindow(2*bdp + 2*pieceBytes)
+	case r.Bandwidth > 0:
+		p.pace = 2 * r.Bandwidth
+		p.limit = clampWindow(3*bdp + 2*pieceBytes)
+	case r.Hint > 0 && p.limit <= firstWindow:
+		p.pace = min(2*r.Hint, firstPace)
+		p.limit = int64(min(max(2*r.Hint*r.Latency.Seconds()+2*pieceBytes, firstWindow/2), firstWindow))
 	}
 }
+
+func clampWindow(x float64) int64 { return int64(min(max(x, leastWindow), mostWindow)) }

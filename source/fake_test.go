@@ -43,6 +43,7 @@ type fakeFile struct {
 type fakeFormat struct {
 	files []fakeFile
 	mem   arrowmem.Allocator
+	cores chan struct{} // held while decoding; nil = as many as there are goroutines
 
 	mu sync.Mutex
 	// log counts unit.close per file, to find leaks and doubles.
@@ -146,6 +147,10 @@ func (u *fakeUnit) decode(ctx context.Context, col int, b *pieces) error {
 		}
 	}
 	if d := u.c.file.decode / time.Duration(max(u.c.file.columns, 1)); d > 0 {
+		if c := u.c.format.cores; c != nil {
+			c <- struct{}{}
+			defer func() { <-c }()
+		}
 		time.Sleep(d)
 	}
 	if u.c.file.panicDecode {
@@ -245,7 +250,7 @@ func newRig(tb testing.TB, slots int, limit int64, files []fakeFile, store objec
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p, err := prefetchpool.New(prefetchpool.Config{Slots: slots, Meter: b.Elastic(memory.Prefetch, 0).Named("pool")})
+	p, err := prefetchpool.New(prefetchpool.Config{Slots: slots, MaxBytes: 1 << 30, Meter: b.Elastic(memory.Prefetch, 0).Named("pool")})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -281,14 +286,19 @@ func (g *rig) tasks() iter.Seq2[Task, error] {
 
 func (g *rig) open(ctx context.Context, tasks iter.Seq2[Task, error], depth Depth, change func(*Config)) *Reader {
 	g.tb.Helper()
+	return g.openWith(ctx, tasks, depth, 2, change)
+}
+
+func (g *rig) openWith(ctx context.Context, tasks iter.Seq2[Task, error], depth Depth, workers int, change func(*Config)) *Reader {
+	g.tb.Helper()
 	cfg := Config{Store: g.store, Budget: g.budget, Schema: fakeSchema, Depth: depth, Streams: 1}
 	if change != nil {
 		change(&cfg)
 	}
-	if depth != Off {
+	if depth != Off && cfg.Lane == nil {
 		cfg.Lane = g.pool.Lane(prefetchpool.LaneConfig{Streams: cfg.Streams})
 	}
-	r, err := open(ctx, tasks, cfg, g.format, 2)
+	r, err := open(ctx, tasks, cfg, g.format, workers)
 	if r != nil && r.scan != nil {
 	}
 	if err != nil {

@@ -312,19 +312,16 @@ func (p *pieces) join(i int, off, n int64) ([]byte, error) {
 	return out, nil
 }
 
-// split cuts a span into parts that are fetched side by side; a short rest joins the last part.
+// split cuts a span into equal parts of at most one and a half times part, which are fetched side by side.
 func split(r object.Range, part int64) []object.Range {
-	if part <= 0 || r.Len <= 2*part {
+	n := (r.Len + part/2) / part
+	if n <= 1 {
 		return []object.Range{r}
 	}
-	n := r.Len / part
 	out := make([]object.Range, 0, n)
 	for i := range n {
-		o := object.Range{Off: r.Off + i*part, Len: part}
-		if i == n-1 {
-			o.Len = r.Off + r.Len - o.Off
-		}
-		out = append(out, o)
+		from, to := r.Len*i/n, r.Len*(i+1)/n
+		out = append(out, object.Range{Off: r.Off + from, Len: to - from})
 	}
 	return out
 }

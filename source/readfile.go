@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lakescan/lakescan/object"
+	"github.com/lakescan/lakescan/prefetchpool"
 )
 
 const (
@@ -43,6 +44,7 @@ func (s *scan) readFile(ctx context.Context, sl *slot) {
 	case len(sl.work) == 0 && sl.state == running:
 		s.mu.set(sl, empty)
 		s.stats.filesEmpty.Add(1)
+		s.slotEvent("empty", sl, Event{})
 	}
 	s.admit()
 	s.poke()
@@ -64,14 +66,20 @@ func (s *scan) fetchFile(ctx context.Context, sl *slot, f *file) (err error) {
 		return err
 	}
 	defer c.close()
+	rate := s.cfg.Lane.Rate()
 	s.mu.Lock()
 	if sl.state == queued { // nothing had to be fetched
 		s.mu.set(sl, running)
 	}
 	sl.waves = c.waves()
-	s.mu.depth.opened(f.rounds)
+	s.mu.depth.opened(f.rounds, sl.waves, rate)
+	s.throttle(rate)
+	s.slotEvent("open", sl, Event{Depth: f.rounds})
+	pipe := s.mu.depth.pipe
 	s.poke()
 	s.mu.Unlock()
+	s.cfg.Lane.Steer(pipe.limit, pipe.pace)
+	s.emit()
 	return s.fetchWaves(ctx, sl, f, c)
 }
 
@@ -237,7 +245,7 @@ func (s *scan) landed(sl *slot, f *file, flying *[]*flight) (done bool, err erro
 			s.land(fl, i)
 		}
 		if fl.here == len(fl.list) {
-			s.flown(fl)
+			s.flown(sl, fl)
 		}
 	}
 	*flying = slices.DeleteFunc(*flying, func(fl *flight) bool { return fl.here == len(fl.list) })
@@ -262,14 +270,26 @@ func (s *scan) land(fl *flight, piece int) {
 	}
 }
 
+// throttle tells the controller of answers that asked for fewer requests; mu is held.
+func (s *scan) throttle(rate prefetchpool.Rate) {
+	if rate.Throttled > s.mu.throttles {
+		s.mu.throttles = rate.Throttled
+		s.mu.depth.throttled(time.Now())
+	}
+}
+
 // flown tells the controller about a fetched wave.
-func (s *scan) flown(fl *flight) {
+func (s *scan) flown(sl *slot, fl *flight) {
 	s.stats.fetchNanos.Add(int64(fl.took))
 	rate := s.cfg.Lane.Rate()
 	s.mu.Lock()
-	s.mu.depth.fetched(fl.bytes, len(fl.list), rate)
-	window := s.mu.depth.window()
+	s.mu.depth.fetched(fl.bytes, len(fl.list), len(fl.works), rate)
+	s.throttle(rate)
+	s.slotEvent("wave", sl, Event{Bytes: fl.bytes, Duration: fl.took})
+	s.note()
+	pipe := s.mu.depth.pipe
 	s.poke()
 	s.mu.Unlock()
-	s.cfg.Lane.Window(window)
+	s.cfg.Lane.Steer(pipe.limit, pipe.pace)
+	s.emit()
 }

@@ -41,6 +41,11 @@ type scan struct {
 		limitLeft int64 // rows still wanted, -1 = all
 		claimRows int64 // rows that claimed files hold at least, for Limit
 		waits     waitStats
+		endedAt   time.Time // end of the scan, for Stats
+		events    []Event   // to be emitted
+		depthLog  []DepthChange
+		noted     int // depth last logged
+		throttles int64
 	}
 }
 
@@ -106,7 +111,8 @@ func newScan(ctx context.Context, tasks iter.Seq2[Task, error], cfg Config, f fo
 		s.mu.limitLeft = cfg.Limit
 	}
 	s.mu.depth = newController(cfg, s.workers, cfg.Lane.Rate())
-	cfg.Lane.Window(s.mu.depth.window())
+	s.note()
+	cfg.Lane.Steer(s.mu.depth.pipe.limit, s.mu.depth.pipe.pace)
 	s.wg.Go(s.claimAll)
 	return s
 }
@@ -187,9 +193,11 @@ func (s *scan) claim(t Task) bool {
 	ctx, cancel := context.WithCancel(s.ctx)
 	sl.cancel = cancel
 	s.mu.set(sl, queued)
+	s.slotEvent("claim", sl, Event{Depth: s.mu.next - s.mu.head - 1})
 	s.wg.Go(func() {
 		defer cancel()
 		s.readFile(ctx, sl)
+		s.emit()
 	})
 	return true
 }
@@ -229,6 +237,7 @@ func (s *scan) stop(cause error) {
 		return
 	}
 	s.mu.closed = true
+	s.mu.endedAt = time.Now()
 	s.cancel(cause)
 	s.work.Broadcast()
 	s.poke()
@@ -280,6 +289,7 @@ func (s *scan) fail(sl *slot, err error) {
 	}
 	sl.err, sl.ended = err, true
 	s.mu.set(sl, failed)
+	s.slotEvent("error", sl, Event{Err: err})
 	for i := sl.index + 1; i < s.mu.next; i++ {
 		if later := s.mu.at(i); later != nil && later.cancel != nil {
 			later.cancel()

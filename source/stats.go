@@ -55,7 +55,7 @@ const maxDepthLog = 256
 
 // Event is one step of a scan, for logs and traces.
 type Event struct {
-	Name     string // claim, open, wave, ready, deliver, wait, depth, error, close
+	Name     string // claim, open, wave, ready, empty, deliver, wait, depth, error
 	Ordinal  int    // of the file, -1 = none
 	Location string
 	Bytes    int64
@@ -87,6 +87,38 @@ func (c *counters) fill(s *Stats) {
 	s.Prefetched, s.Used, s.Unused, s.Cancelled = c.prefetched.Load(), c.used.Load(), c.unused.Load(), c.cancel.Load()
 }
 
+// physics fills the floor: W* = N·c + r·L + min(S/B, d) with c the largest of d/T, u/streams, R·L/C and S/B, all as measured.
+func (s *Stats) physics(workers, streams, slots int, rounds float64) {
+	n := float64(s.Files)
+	if n == 0 {
+		return
+	}
+	d, latency := s.DecodeTime.Seconds()/n, s.Latency.Seconds()
+	link := 0.0
+	if s.Bandwidth > 0 {
+		link = float64(s.Bytes) / n / s.Bandwidth
+	}
+	cost := 0.0
+	for _, t := range []struct {
+		name string
+		v    float64
+	}{
+		{"decode", d / float64(workers)},
+		{"consumer", s.ConsumerTime.Seconds() / n / float64(streams)},
+		{"requests", float64(s.Requests) / n * latency / float64(slots)},
+		{"link", link},
+	} {
+		if t.v > cost {
+			cost, s.LimitedBy = t.v, t.name
+		}
+	}
+	once := rounds*latency + min(link, d)
+	if once > n*cost {
+		s.LimitedBy = "latency"
+	}
+	s.Floor = time.Duration((n*cost + once) * float64(time.Second))
+}
+
 // snapshot is Reader.Stats.
 func (s *scan) snapshot() Stats {
 	var st Stats
@@ -98,9 +130,60 @@ func (s *scan) snapshot() Stats {
 	st.HeadWaits, st.FetchWait, st.DecodeWait = s.mu.waits.heads, s.mu.waits.fetch, s.mu.waits.decode
 	st.ConsumerTime = s.mu.waits.consumer
 	st.Depth, st.DepthMax, st.DepthUp, st.DepthDown = c.depth, c.deepest, c.ups, c.downs
-	st.DepthLog = append([]DepthChange(nil), c.log...)
+	st.DepthLog = append([]DepthChange(nil), s.mu.depthLog...)
 	st.DecodedPeak = s.decoded.Peak()
 	st.Latency, st.Bandwidth = c.rate.Latency, c.rate.Bandwidth
-	st.Wall = time.Since(s.opened)
+	end := s.mu.endedAt
+	if end.IsZero() {
+		end = time.Now()
+	}
+	st.Wall = end.Sub(s.opened)
+	rounds := c.opens.v
+	if st.Waves > 0 {
+		rounds++
+	}
+	st.physics(s.workers, len(s.cursors), s.cfg.Lane.Pool().Slots(), rounds)
 	return st
+}
+
+// note writes the depth log and queues an event when the depth has changed; mu is held.
+func (s *scan) note() {
+	c := &s.mu.depth
+	if s.mu.noted == c.depth {
+		return
+	}
+	s.mu.noted = c.depth
+	if len(s.mu.depthLog) < maxDepthLog {
+		s.mu.depthLog = append(s.mu.depthLog, DepthChange{At: time.Since(s.opened), Depth: c.depth, Reason: c.reason})
+	}
+	s.event(Event{Name: "depth", Ordinal: -1, Depth: c.depth})
+}
+
+// event queues an event for emit; mu is held.
+func (s *scan) event(e Event) {
+	if s.cfg.OnEvent != nil {
+		s.mu.events = append(s.mu.events, e)
+	}
+}
+
+// slotEvent queues an event about a file; mu is held.
+func (s *scan) slotEvent(name string, sl *slot, e Event) {
+	if s.cfg.OnEvent != nil {
+		e.Name, e.Ordinal, e.Location = name, sl.task.Ordinal, sl.task.File.Location.Recorded
+		s.mu.events = append(s.mu.events, e)
+	}
+}
+
+// emit hands queued events to the hook. No lock is held.
+func (s *scan) emit() {
+	if s.cfg.OnEvent == nil {
+		return
+	}
+	s.mu.Lock()
+	events := s.mu.events
+	s.mu.events = nil
+	s.mu.Unlock()
+	for _, e := range events {
+		s.cfg.OnEvent(e)
+	}
 }
