@@ -270,8 +270,6 @@ func TestL09_NothingIsPassedOver(t *testing.T) {
 	good := parquetFile(t, 10, record(t, `[{"k":1}]`, k))
 	noKey := s.put("no-key", parquetFile(t, 10, record(t, `[{"o":1}]`, field(2, "o", i64))))
 	floats := field(1, "k", arrow.PrimitiveTypes.Float64)
-	unsized := s.put("unsized", good)
-	unsized.Size = -1
 	cut := s.put("cut", good[:len(good)-9])
 	missing := object.Info{Location: object.Location{Recorded: "gone"}, Size: 100}
 	eq := func(i object.Info, keys ...arrow.Field) Set {
@@ -290,7 +288,6 @@ func TestL09_NothingIsPassedOver(t *testing.T) {
 		{"no such columns", pos(noKey), ErrCorrupt, "no-key"},
 		{"float key", eq(s.put("floats", parquetFile(t, 10, record(t, `[{"k":1}]`, floats))), floats), ErrUnsupported, "floats"},
 		{"no key", eq(s.put("x", good)), ErrCorrupt, "x"},
-		{"no size", eq(unsized, k), ErrCorrupt, "unsized"},
 		{"cut", eq(cut, k), parquet.ErrCorrupt, "cut"},
 		{"gone", eq(missing, k), object.ErrNotFound, "gone"},
 		{"gone positions", pos(missing), object.ErrNotFound, "gone"},
@@ -556,6 +553,16 @@ func TestLargeFilesAreReadByRowGroup(t *testing.T) {
 	if n := s.count(); n < 30 || n > 60 {
 		t.Errorf("%d reads", n)
 	}
+	// A recorded size that is wrong, in either direction.
+	for _, size := range []int64{-1, 10, f.File.Size - 10, f.File.Size + 10, 10 * f.File.Size} {
+		g := &File{File: f.File}
+		g.File.Size = size
+		for _, l.wholeMax = range []int64{1000, wholeMax} {
+			g := *g
+			wantPositions(t, load(t, l, target("s3://bucket/some/long/path/data-3.parquet", 40_000, 1), Set{Positions: []*File{&g}}), 21, 22, 23, 24, 25, 26, 27)
+		}
+	}
+	l.wholeMax = 1000
 	// A tail that does not hold the footer is read again, longer.
 	small := &File{File: s.put("q", positionFile(t, 1, rows[:2000]...))}
 	wantPositions(t, load(t, l, target("s3://bucket/some/long/path/data-3.parquet", 40_000, 1), Set{Positions: []*File{small}}), 21, 22, 23, 24, 25, 26, 27)

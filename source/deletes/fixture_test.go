@@ -127,10 +127,11 @@ func (p *shelfRead) Await(ctx context.Context) ([]byte, object.Info, error) {
 	if !ok {
 		return nil, object.Info{}, &object.Error{Op: "read", Location: p.loc, Err: object.ErrNotFound}
 	}
-	if p.r.Off < 0 || p.r.Off+p.r.Len > int64(len(b)) {
-		return nil, object.Info{}, &object.Error{Op: "read", Location: p.loc, Err: object.ErrRange}
+	off, n, err := p.r.Resolve(int64(len(b)))
+	if err != nil {
+		return nil, object.Info{}, &object.Error{Op: "read", Location: p.loc, Err: err}
 	}
-	p.b = bytes.Clone(b[p.r.Off : p.r.Off+p.r.Len])
+	p.b = bytes.Clone(b[off : off+n])
 	return p.b, object.Info{Location: p.loc, Size: int64(len(b)), ETag: "e"}, nil
 }
 

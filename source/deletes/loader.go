@@ -137,15 +137,24 @@ func (l *Loader) charge(n int64) error {
 	return nil
 }
 
-// fetch starts one read and counts it.
+// fetch starts one read and counts it. The recorded size of a file is not held against the answer: real tables record wrong
+// ones. Later reads of a file are pinned by its ETag.
 func (l *Loader) fetch(ctx context.Context, info object.Info, r object.Range) object.Pending {
+	n := max(r.Len, -r.Off)
 	l.mu.Lock()
 	l.mu.stats.Requests++
-	if r.Len > 0 {
-		l.mu.stats.Bytes += r.Len
-	}
+	l.mu.stats.Bytes += n
 	l.mu.Unlock()
-	return l.cfg.Fetcher.Fetch(ctx, info.Location, r, object.ReadOptions{Size: info.Size, ETag: info.ETag})
+	return l.cfg.Fetcher.Fetch(ctx, info.Location, r, object.ReadOptions{ETag: info.ETag, Limit: n})
+}
+
+// first is the read that a file begins with: all of it, or its end.
+func (l *Loader) first(ctx context.Context, info object.Info) object.Pending {
+	n := info.Size
+	if n <= 0 || n > l.wholeMax { // not recorded, or too much
+		n = min(tailBytes, l.wholeMax)
+	}
+	return l.fetch(ctx, info, object.Suffix(n))
 }
 
 // Prefetch asks the Fetcher for what the set needs and nobody has asked for yet; it never waits. ctx is the scan's: the reads
@@ -157,8 +166,8 @@ func (l *Loader) Prefetch(ctx context.Context, set Set) {
 		}
 	} else {
 		for _, f := range set.Positions {
-			if s := l.file(f); s != nil && f.File.Size > 0 && f.File.Size <= l.wholeMax {
-				l.begin(&s.pending, func() object.Pending { return l.fetch(ctx, f.File, object.Range{Len: f.File.Size}) })
+			if s := l.file(f); s != nil {
+				l.begin(&s.pending, func() object.Pending { return l.first(ctx, f.File) })
 			}
 		}
 	}
@@ -168,9 +177,7 @@ func (l *Loader) Prefetch(ctx context.Context, set Set) {
 			continue
 		}
 		for i, f := range g.Files {
-			if f.File.Size > 0 && f.File.Size <= l.wholeMax {
-				l.begin(&s.pending[i], func() object.Pending { return l.fetch(ctx, f.File, object.Range{Len: f.File.Size}) })
-			}
+			l.begin(&s.pending[i], func() object.Pending { return l.first(ctx, f.File) })
 		}
 	}
 }

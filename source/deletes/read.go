@@ -18,61 +18,39 @@ import (
 const tailBytes int64 = 64 << 10 // first read of a file that is too large to fetch whole
 
 // read hands the wanted columns of a delete file to each, batch by batch; a batch is valid during the call. pending is the
-// read of the whole file if it was begun.
+// file's first read if it was begun. A small file costs one request; of a large one the end is read, then row groups.
 func (l *Loader) read(ctx context.Context, info object.Info, pending object.Pending, want *arrow.Schema, each func(arrow.RecordBatch) error) error {
-	if info.Size <= 0 {
-		if pending != nil {
+	if pending == nil {
+		pending = l.first(ctx, info)
+	}
+	for {
+		b, got, err := pending.Await(ctx)
+		if err != nil {
 			pending.Release()
-		}
-		return corrupt("the manifest gives no size of the file")
-	}
-	if info.Size <= l.wholeMax {
-		if pending == nil {
-			pending = l.fetch(ctx, info, object.Range{Len: info.Size})
-		}
-		defer pending.Release()
-		b, _, err := pending.Await(ctx)
-		if err != nil {
 			return err
 		}
-		return l.decode(ctx, want, info.Size, b, nil, each)
-	}
-	return l.readLarge(ctx, info, want, each)
-}
-
-// readLarge fetches the footer, then one row group after the other.
-func (l *Loader) readLarge(ctx context.Context, info object.Info, want *arrow.Schema, each func(arrow.RecordBatch) error) error {
-	for n := min(tailBytes, info.Size); ; {
-		tail := l.fetch(ctx, info, object.Range{Off: info.Size - n, Len: n})
-		b, got, err := tail.Await(ctx)
-		if err != nil {
-			tail.Release()
-			return err
-		}
-		if info.ETag == "" {
-			info.ETag = got.ETag // the row groups must come from the same object
-		}
+		info.Size, info.ETag = max(got.Size, int64(len(b))), got.ETag
 		_, missing, err := parquet.ParseFooter(b, info.Size, 0)
 		if err == nil && missing == 0 {
-			err = l.decode(ctx, want, info.Size, b, func(r parquet.Range) object.Pending {
-				return l.fetch(ctx, info, object.Range{Off: r.Off, Len: r.Len})
-			}, each)
-			tail.Release()
+			err = l.decode(ctx, want, info, b, each)
+			pending.Release()
 			return err
 		}
-		tail.Release()
+		n := int64(len(b)) + missing
+		pending.Release()
 		if err != nil {
 			return err
 		}
-		if n += missing; n > info.Size {
+		if n > info.Size {
 			return corrupt("footer larger than the file")
 		}
+		pending = l.fetch(ctx, info, object.Range{Off: info.Size - n, Len: n})
 	}
 }
 
-// decode reads all row groups. tail is the end of the file, or all of it; fetch brings what lies before (nil = all is there).
-func (l *Loader) decode(ctx context.Context, want *arrow.Schema, size int64, tail []byte, fetch func(parquet.Range) object.Pending, each func(arrow.RecordBatch) error) error {
-	footer, missing, err := parquet.ParseFooter(tail, size, 0)
+// decode reads all row groups. tail is the end of the file, or all of it.
+func (l *Loader) decode(ctx context.Context, want *arrow.Schema, info object.Info, tail []byte, each func(arrow.RecordBatch) error) error {
+	footer, missing, err := parquet.ParseFooter(tail, info.Size, 0)
 	if err != nil {
 		return err
 	}
@@ -88,7 +66,7 @@ func (l *Loader) decode(ctx context.Context, want *arrow.Schema, size int64, tai
 		return err
 	}
 	for rg := range footer.RowGroups() {
-		if err := l.decodeGroup(ctx, reader, rg, pieces{{size - int64(len(tail)), tail}}, fetch, each); err != nil {
+		if err := l.decodeGroup(ctx, reader, rg, info, pieces{{info.Size - int64(len(tail)), tail}}, each); err != nil {
 			return err
 		}
 	}
@@ -124,28 +102,28 @@ func hasIDs(fields []arrow.Field) bool {
 	return false
 }
 
-func (l *Loader) decodeGroup(ctx context.Context, r *parquet.Reader, rg int, have pieces, fetch func(parquet.Range) object.Pending, each func(arrow.RecordBatch) error) error {
-	if fetch != nil {
-		var pending []object.Pending
-		defer func() {
-			for _, p := range pending {
-				p.Release()
+func (l *Loader) decodeGroup(ctx context.Context, r *parquet.Reader, rg int, info object.Info, have pieces, each func(arrow.RecordBatch) error) error {
+	var pending []object.Pending
+	defer func() {
+		for _, p := range pending {
+			p.Release()
+		}
+	}()
+	var ranges []parquet.Range
+	for _, part := range []parquet.Part{parquet.PartFilter, parquet.PartRest} {
+		for _, g := range r.Ranges(rg, part, rowsel.Selection{}, parquet.Cost{GapBytes: spanGap, MaxBytes: spanMax}) {
+			if g.Off < have[0].off { // not in the end that was read
+				ranges = append(ranges, g)
+				pending = append(pending, l.fetch(ctx, info, object.Range{Off: g.Off, Len: g.Len}))
 			}
-		}()
-		var ranges []parquet.Range
-		for _, part := range []parquet.Part{parquet.PartFilter, parquet.PartRest} {
-			ranges = append(ranges, r.Ranges(rg, part, rowsel.Selection{}, parquet.Cost{GapBytes: spanGap, MaxBytes: spanMax})...)
 		}
-		for _, g := range ranges {
-			pending = append(pending, fetch(g))
+	}
+	for i, p := range pending {
+		b, _, err := p.Await(ctx)
+		if err != nil {
+			return err
 		}
-		for i, p := range pending {
-			b, _, err := p.Await(ctx)
-			if err != nil {
-				return err
-			}
-			have = append(have, piece{ranges[i].Off, b})
-		}
+		have = append(have, piece{ranges[i].Off, b})
 	}
 	units, err := r.Open(rg, rowsel.Selection{})
 	if err != nil {
