@@ -7,6 +7,7 @@ import (
 	"iter"
 	"net/http"
 	"sync"
+	"weak"
 
 	"github.com/lakescan/lakescan/iceberg"
 	"github.com/lakescan/lakescan/memory"
@@ -38,7 +39,7 @@ type Client struct {
 	mu struct {
 		sync.Mutex
 		catalogs map[string]*catalog
-		caches   []*object.Cache // one a store; emptied by Close
+		caches   []weak.Pointer[object.Cache] // one a table; emptied by Close
 	}
 }
 
@@ -130,9 +131,7 @@ func (c *Client) Close() error {
 		}
 		k.mu.Unlock()
 	}
-	for _, cache := range caches {
-		cache.Purge()
-	}
+	purge(caches)
 	for _, t := range []*http.Transport{c.transport, c.metadata} {
 		if t != nil {
 			t.CloseIdleConnections()

@@ -1,6 +1,11 @@
 package lakescan
 
 import (
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"weak"
+
 	"github.com/lakescan/lakescan/object"
 	"github.com/lakescan/lakescan/object/file"
 	"github.com/lakescan/lakescan/object/s3"
@@ -30,14 +35,36 @@ func (c *Client) newStore(creds object.Credentials) (object.Store, error) {
 	s := object.Mux(map[string]object.Store{"s3": remote, "s3a": remote, "s3n": remote, "file": local, "": local})
 	s = object.Retry(object.Metered(s, c.meter), c.cfg.retry(c.meter))
 	if !c.cfg.NoCache {
-		cache := object.Cached(s, object.CacheConfig{MaxBytes: cacheBytes, Charge: c.prefetch.Add, Meter: c.meter})
-		c.mu.Lock()
-		c.mu.caches = append(c.mu.caches, cache)
-		c.mu.Unlock()
-		s = cache
+		s = c.cached(s)
 	}
 	if len(c.cfg.Map) > 0 {
 		s = object.Mapped(s, c.cfg.Map)
 	}
 	return s, nil
+}
+
+// cached puts a cache over the store of one table. The cache lives as long as the table: a service that loads tables again and again must not collect
+// caches, so the client knows them weakly, and what one held is given back to the budget when it is gone.
+func (c *Client) cached(s object.Store) object.Store {
+	held := new(atomic.Int64)
+	prefetch := c.prefetch
+	cache := object.Cached(s, object.CacheConfig{MaxBytes: cacheBytes, Meter: c.meter, Charge: func(delta int64) {
+		held.Add(delta)
+		prefetch.Add(delta)
+	}})
+	runtime.AddCleanup(cache, func(held *atomic.Int64) { prefetch.Add(-held.Load()) }, held)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.caches = slices.DeleteFunc(c.mu.caches, func(w weak.Pointer[object.Cache]) bool { return w.Value() == nil })
+	c.mu.caches = append(c.mu.caches, weak.Make(cache))
+	return cache
+}
+
+// purge empties the caches that are still there.
+func purge(caches []weak.Pointer[object.Cache]) {
+	for _, w := range caches {
+		if cache := w.Value(); cache != nil {
+			cache.Purge()
+		}
+	}
 }
