@@ -258,6 +258,24 @@ func (x *deleteIndex) freeze() {
 		sortGroups(s.groups)
 	}
 	sortGroups(x.global)
+	x.neighbours()
+}
+
+// neighbours tells each vector about the others in its file, so that those that lie close together are fetched at once.
+func (x *deleteIndex) neighbours() {
+	files := map[string][]*deletes.Vector{}
+	for _, v := range x.vectors {
+		files[v.File.Location.Recorded] = append(files[v.File.Location.Recorded], &v.Vector)
+	}
+	for _, in := range files {
+		if len(in) < 2 {
+			continue
+		}
+		slices.SortFunc(in, func(a, b *deletes.Vector) int { return cmp.Compare(a.Offset, b.Offset) })
+		for _, v := range in {
+			v.Neighbours = in
+		}
+	}
 }
 
 func sortGroups(groups []*group) {
