@@ -277,13 +277,19 @@ func (r *reader) flatten(l layer, path, prefix string, n *yaml.Node) error {
 	return fail(n, "aliases are not supported")
 }
 
-// short writes a path as people do.
+// short writes a path as people do: from the working folder or from home, whichever is nearer.
 func (r *reader) short(path string) string {
-	if rel, err := filepath.Rel(r.dir, path); err == nil && !strings.HasPrefix(rel, "..") {
-		return "./" + filepath.ToSlash(rel)
+	below := func(base string) (string, bool) {
+		rel, err := filepath.Rel(base, path)
+		return filepath.ToSlash(rel), err == nil && base != "" && !strings.HasPrefix(rel, "..")
 	}
-	if rel, err := filepath.Rel(r.home, path); err == nil && r.home != "" && !strings.HasPrefix(rel, "..") {
-		return "~/" + filepath.ToSlash(rel)
+	here, inDir := below(r.dir)
+	home, inHome := below(r.home)
+	switch {
+	case inHome && (!inDir || len(home) < len(here)):
+		return "~/" + home
+	case inDir:
+		return "./" + here
 	}
 	return path
 }

@@ -105,3 +105,54 @@ func (c *Config) Secrets() []string {
 	slices.Sort(out)
 	return slices.Compact(out)
 }
+
+// KeysOrigin says where the S3 keys come from that a store is asked with, unless the catalog gives out others; "" if it is asked
+// without keys.
+func (c *Config) KeysOrigin() string {
+	name := strings.ToLower(c.Text(KeyCatalog))
+	switch {
+	case c.Bool(KeyAnonymous):
+		return ""
+	case c.Text(KeyAccessKey) != "":
+		return KeyAccessKey + " (" + c.Origin(KeyAccessKey) + ")"
+	}
+	for _, prop := range []string{"s3.access-key-id", "client.access-key-id"} {
+		if v := c.catalogs[name][prop]; v.text != "" {
+			return "catalog." + name + "." + prop + " (" + v.origin + ")"
+		}
+	}
+	switch {
+	case c.Text(KeyCommand) != "":
+		return "the credential command (" + c.Origin(KeyCommand) + ")"
+	case c.Text(KeyProfile) != "":
+		return "the AWS profile " + c.Text(KeyProfile) + " (" + c.Origin(KeyProfile) + ")"
+	case c.env["AWS_ACCESS_KEY_ID"] != "":
+		return "AWS_ACCESS_KEY_ID"
+	case c.env["AWS_PROFILE"] != "":
+		return "AWS_PROFILE=" + c.env["AWS_PROFILE"]
+	}
+	return "the catalog, or else the shared AWS configuration"
+}
+
+// AddressOrigin says which setting holds the address of the default catalog, or of the store.
+func (c *Config) AddressOrigin(store bool) string {
+	name := strings.ToLower(c.Text(KeyCatalog))
+	if !store {
+		if v := c.catalogs[name][KeyURI]; v.text != "" {
+			return "catalog." + name + ".uri (" + v.origin + ")"
+		}
+		return "no catalog address is set (--uri)"
+	}
+	if v := c.values[KeyEndpoint]; v.text != "" {
+		return KeyEndpoint + " (" + v.origin + ")"
+	}
+	if v := c.catalogs[name][KeyEndpoint]; v.text != "" {
+		return "catalog." + name + ".s3.endpoint (" + v.origin + ")"
+	}
+	for _, e := range []string{"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"} {
+		if c.env[e] != "" {
+			return e
+		}
+	}
+	return "the catalog, or AWS"
+}

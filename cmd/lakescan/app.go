@@ -17,6 +17,7 @@ import (
 
 	"github.com/lakescan/lakescan/config"
 	"github.com/lakescan/lakescan/internal/exit"
+	"github.com/lakescan/lakescan/object"
 	"github.com/lakescan/lakescan/query/render"
 )
 
@@ -94,6 +95,9 @@ func (a *app) finish(err error) exit.Code {
 		return exit.OK
 	}
 	o := exit.Describe(a.explainError(err), &a.redact)
+	if hint := a.originHint(err, o.Code); hint != "" {
+		o.Hint = a.redact.Clean(hint)
+	}
 	if a.jsonError {
 		_, _ = a.stderr.Write(o.JSON())
 	} else {
@@ -115,6 +119,25 @@ func (a *app) explainError(err error) error {
 		return exit.Usagef("%v", err).WithHint("lakescan --help")
 	}
 	return err
+}
+
+// originHint names the setting behind a refusal or an outage.
+func (a *app) originHint(err error, code exit.Code) string {
+	if a.cfg == nil {
+		return ""
+	}
+	ofStore := errors.Is(err, object.ErrDenied) || errors.Is(err, object.ErrUnavailable)
+	switch {
+	case code == exit.Denied && ofStore && a.cfg.KeysOrigin() == "":
+		return "the store was asked without keys (" + a.cfg.Origin(config.KeyAnonymous) + ")"
+	case code == exit.Denied && ofStore:
+		return "check the S3 keys; they come from " + a.cfg.KeysOrigin()
+	case code == exit.Denied:
+		return "check the catalog's token or credential (lakescan config show); the catalog is " + a.cfg.AddressOrigin(false)
+	case code == exit.Unavailable && !object.Throttled(err):
+		return "check the address, or raise --retries; it comes from " + a.cfg.AddressOrigin(ofStore)
+	}
+	return ""
 }
 
 // isCobra knows the texts of cobra and pflag, which have no types.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -67,29 +68,50 @@ func (s *session) describeFile(ctx context.Context, cmd *cobra.Command, path str
 		return s.printText(cmd, string(mustJSON(d))+"\n")
 	}
 	if o := s.cfg.Text(config.KeyOutput); o == "auto" || o == "table" {
-		if err := s.printText(cmd, d.text()); err != nil {
+		return s.printText(cmd, d.text()+d.chunkTable(s))
+	}
+	return s.withRows(cmd, d.addChunks, chunkColumns...)
+}
+
+var chunkColumns = columnList{
+	col("group", typeLong), col("rows", typeLong), col("column", typeText), col("codec", typeText), col("encodings", typeText), col("values", typeLong),
+	col("nulls", typeLong), col("compressed", typeLong), col("uncompressed", typeLong), col("min", typeText), col("max", typeText),
+	col("page_index", typeFlag), col("bloom", typeFlag), col("dictionary", typeFlag),
+}
+
+func (d fileInfo) addChunks(w *rowWriter) error {
+	for _, c := range d.Chunks {
+		var nulls any
+		if c.Nulls != nil {
+			nulls = *c.Nulls
+		}
+		err := w.add(c.RowGroup, c.Rows, c.Column, c.Codec, strings.Join(c.Encodings, " "), c.Values, nulls, c.Compressed, c.Uncompressed,
+			textOrNull(c.Min), textOrNull(c.Max), c.PageIndex, c.Bloom, c.Dictionary)
+		if err != nil {
 			return err
 		}
-		if path, _ := cmd.Flags().GetString("out"); path != "" {
-			return nil
+	}
+	return nil
+}
+
+// chunkTable is the box below the text of a file.
+func (d fileInfo) chunkTable(s *session) string {
+	var b bytes.Buffer
+	o := render.Options{MaxRows: s.cfg.Int(config.KeyMaxRows), Color: s.color(s.outTTY)}
+	if s.outTTY {
+		o.Width = s.width()
+	}
+	out := &output{a: s.app, format: render.Table, o: o, to: &b}
+	w, err := newRowWriter(out, chunkColumns...)
+	if err == nil {
+		if err = d.addChunks(w); err == nil {
+			err = w.close()
 		}
 	}
-	return s.withRows(cmd, func(w *rowWriter) error {
-		for _, c := range d.Chunks {
-			var nulls any
-			if c.Nulls != nil {
-				nulls = *c.Nulls
-			}
-			err := w.add(c.RowGroup, c.Rows, c.Column, c.Codec, strings.Join(c.Encodings, " "), c.Values, nulls, c.Compressed, c.Uncompressed,
-				textOrNull(c.Min), textOrNull(c.Max), c.PageIndex, c.Bloom, c.Dictionary)
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}, col("group", typeLong), col("rows", typeLong), col("column", typeText), col("codec", typeText), col("encodings", typeText), col("values", typeLong),
-		col("nulls", typeLong), col("compressed", typeLong), col("uncompressed", typeLong), col("min", typeText), col("max", typeText),
-		col("page_index", typeFlag), col("bloom", typeFlag), col("dictionary", typeFlag))
+	if err != nil { // a table in memory does not fail
+		return ""
+	}
+	return b.String()
 }
 
 func describeFooter(info object.Info, f *parquet.Footer) fileInfo {

@@ -24,6 +24,7 @@ type output struct {
 	enc      render.Encoder
 	file     *atomicFile // nil = stdout
 	page     *pager      // nil = none
+	to       io.Writer   // instead of both, in memory; nil = no
 	progress *progress   // erased before the first row
 	results  int         // begun so far
 	rows     int64       // of all results
@@ -134,6 +135,8 @@ func (out *output) begin(schema *arrow.Schema) error {
 
 func (out *output) writer() io.Writer {
 	switch {
+	case out.to != nil:
+		return out.to
 	case out.file != nil:
 		return out.file
 	case out.page != nil:

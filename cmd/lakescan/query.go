@@ -121,7 +121,7 @@ func (s *session) statements(ctx context.Context, cmd *cobra.Command, texts []st
 	s.engine = s.client.Engine()
 	failed := 0
 	for _, p := range parts {
-		err = s.statement(ctx, cmd, out, p, opts)
+		err = s.hintTable(ctx, "", s.statement(ctx, cmd, out, p, opts))
 		if err == nil || !f.ignore || ctx.Err() != nil || errors.Is(err, errQuiet) {
 			if err != nil {
 				break

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -70,9 +72,28 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return e.WithHint("lakescan --help")
 }
 
+// badValue is pflag's text for a value that a flag cannot take.
+var badValue = regexp.MustCompile(`^invalid argument (".*") for "(?:-., )?(--[a-z-]+)" flag: (.*)$`)
+
+func kindOfValue(cause string) string {
+	switch {
+	case strings.Contains(cause, "ParseInt"):
+		return "a whole number"
+	case strings.Contains(cause, "ParseBool"):
+		return "true or false"
+	case strings.Contains(cause, "is not one of"):
+		return cause[strings.Index(cause, "one of"):]
+	}
+	return "accepted: " + cause
+}
+
 // flagError names the nearest flag.
 func flagError(cmd *cobra.Command, err error) error {
 	e := exit.Usagef("%v", err).WithHint("%s --help", cmd.CommandPath())
+	if m := badValue.FindStringSubmatch(err.Error()); m != nil {
+		e.Msg = fmt.Sprintf("%s: %s is not %s", m[2], m[1], kindOfValue(m[3]))
+		return e
+	}
 	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !ok {
 		return e

@@ -92,7 +92,7 @@ func (s *session) scan(ctx context.Context, cmd *cobra.Command, target string, f
 	} else {
 		err = s.scanRows(ctx, cmd, out, target, f.limit, opts)
 	}
-	return s.finishOutput(cmd, out, err)
+	return s.finishOutput(cmd, out, s.hintTable(ctx, target, err))
 }
 
 // scanRows streams a scan into the output.

@@ -8,22 +8,32 @@ import (
 
 	"github.com/lakescan/lakescan/config"
 	"github.com/lakescan/lakescan/iceberg"
+	"github.com/lakescan/lakescan/iceberg/meta"
 	"github.com/lakescan/lakescan/internal/exit"
 )
 
 func addVersion(cmd *cobra.Command) {
 	cmd.Flags().String("at", "", "the table as it was at this `time`: 2026-08-01T00:00Z, or -1h")
-	cmd.Flags().Int64("snapshot", 0, "the table at this snapshot `id`")
+	cmd.Flags().String("snapshot", "", "the table at this snapshot `id`")
 	cmd.Flags().String("ref", "", "the table at this branch or tag `name`")
-	cmd.MarkFlagsMutuallyExclusive("at", "snapshot", "ref")
 }
 
-// version reads --at, --snapshot and --ref, of which cobra lets one through.
+// version reads --at, --snapshot and --ref, of which one may be given.
 func (a *app) version(cmd *cobra.Command) (v iceberg.Version, err error) {
+	var given []string
+	for _, name := range []string{"at", "snapshot", "ref"} {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
+			given = append(given, "--"+name)
+		}
+	}
+	if len(given) > 1 {
+		return v, exit.Usagef("%s exclude each other", strings.Join(given, " and "))
+	}
 	v.Ref, _ = cmd.Flags().GetString("ref")
-	v.Snapshot, _ = cmd.Flags().GetInt64("snapshot")
-	if cmd.Flags().Changed("snapshot") && v.Snapshot <= 0 {
-		return v, exit.Usagef("--snapshot %d is not the id of a snapshot", v.Snapshot).WithHint("lakescan snapshots TABLE")
+	if id, _ := cmd.Flags().GetString("snapshot"); id != "" {
+		if v.Snapshot, err = meta.ParseSnapshotID(id); err != nil || v.Snapshot == 0 {
+			return v, exit.Usagef("--snapshot %s is not the id of a snapshot", id).WithHint("lakescan snapshots TABLE")
+		}
 	}
 	if at, _ := cmd.Flags().GetString("at"); at != "" {
 		v.AsOf, err = parseAt(at, a.started, a.cfg.Zone(), a.cfg.Origin(config.KeyZone) != "default")

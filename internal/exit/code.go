@@ -168,6 +168,9 @@ func Of(err error) Code {
 	if _, ok := errors.AsType[*lakescan.TargetError](err); ok {
 		return Usage
 	}
+	if _, ok := errors.AsType[*lakescan.AggregateError](err); ok {
+		return Usage
+	}
 	if q, ok := errors.AsType[*query.Error](err); ok && queryCodes[q.Class] != 0 {
 		return queryCodes[q.Class]
 	}
