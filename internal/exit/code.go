@@ -6,10 +6,13 @@ import (
 	"fmt"
 
 	"github.com/lakescan/lakescan"
+	"github.com/lakescan/lakescan/config"
 	"github.com/lakescan/lakescan/expr"
 	"github.com/lakescan/lakescan/expr/eval"
 	"github.com/lakescan/lakescan/iceberg/avro"
+	"github.com/lakescan/lakescan/iceberg/commit"
 	"github.com/lakescan/lakescan/iceberg/meta"
+	"github.com/lakescan/lakescan/iceberg/puffin"
 	"github.com/lakescan/lakescan/memory"
 	"github.com/lakescan/lakescan/object"
 	"github.com/lakescan/lakescan/parquet"
@@ -25,6 +28,8 @@ import (
 	"github.com/lakescan/lakescan/prefetchpool"
 	"github.com/lakescan/lakescan/query"
 	"github.com/lakescan/lakescan/query/render"
+	"github.com/lakescan/lakescan/source"
+	"github.com/lakescan/lakescan/source/deletes"
 	"github.com/lakescan/lakescan/source/resolve"
 )
 
@@ -97,6 +102,8 @@ var sentinels = []sentinel{
 	{"nested.ErrTooLarge", nested.ErrTooLarge, Limit},
 	{"variant.ErrTooLarge", variant.ErrTooLarge, Limit},
 	{"object.ErrTooLarge", object.ErrTooLarge, Limit},
+	{"puffin.ErrTooLarge", puffin.ErrTooLarge, Limit},
+	{"deletes.ErrTooLarge", deletes.ErrTooLarge, Limit},
 
 	{"object.ErrChanged", object.ErrChanged, Corrupt},
 	{"object.ErrRange", object.ErrRange, Corrupt}, // a file shorter than its metadata says
@@ -117,6 +124,8 @@ var sentinels = []sentinel{
 	{"prune.ErrBloom", prune.ErrBloom, Corrupt},
 	{"prune.ErrPageIndex", prune.ErrPageIndex, Corrupt},
 	{"avro.ErrCorrupt", avro.ErrCorrupt, Corrupt},
+	{"puffin.ErrCorrupt", puffin.ErrCorrupt, Corrupt},
+	{"deletes.ErrCorrupt", deletes.ErrCorrupt, Corrupt},
 
 	{"meta.ErrUnsupported", meta.ErrUnsupported, Unsupported},
 	{"parquet.ErrUnsupported", parquet.ErrUnsupported, Unsupported},
@@ -125,6 +134,8 @@ var sentinels = []sentinel{
 	{"variant.ErrUnsupported", variant.ErrUnsupported, Unsupported},
 	{"codec.ErrUnsupported", codec.ErrUnsupported, Unsupported},
 	{"avro.ErrCodec", avro.ErrCodec, Unsupported},
+	{"puffin.ErrUnsupported", puffin.ErrUnsupported, Unsupported},
+	{"deletes.ErrUnsupported", deletes.ErrUnsupported, Unsupported},
 	{"errors.ErrUnsupported", errors.ErrUnsupported, Unsupported},
 
 	{"query.ErrNoEngine", query.ErrNoEngine, Usage},
@@ -132,10 +143,12 @@ var sentinels = []sentinel{
 	{"expr.ErrBind", expr.ErrBind, Usage},
 	{"render.ErrFormat", render.ErrFormat, Usage},
 	{"render.ErrTerminal", render.ErrTerminal, Usage},
+	{"config.ErrInvalid", config.ErrInvalid, Usage},
 	{"object.ErrInvalid", object.ErrInvalid, Usage},
 
 	{"meta.ErrConflict", meta.ErrConflict, Failed},
 	{"meta.ErrCommitUnknown", meta.ErrCommitUnknown, Failed},
+	{"commit.ErrStale", commit.ErrStale, Failed},
 	{"object.ErrExists", object.ErrExists, Failed},
 	{"object.ErrUnknown", object.ErrUnknown, Failed},
 	{"eval.ErrType", eval.ErrType, Failed},
@@ -144,6 +157,8 @@ var sentinels = []sentinel{
 	{"memory.ErrClosed", memory.ErrClosed, Failed},
 	{"prefetchpool.ErrClosed", prefetchpool.ErrClosed, Failed},
 	{"prefetchpool.ErrReleased", prefetchpool.ErrReleased, Failed},
+	{"source.ErrClosed", source.ErrClosed, Failed},
+	{"source.ErrUsed", source.ErrUsed, Failed},
 	{"lakescan.ErrClosed", lakescan.ErrClosed, Failed},
 }
 
