@@ -104,9 +104,9 @@ func (s *statement) learnSchema() error {
 		types[i] = bindings.PreparedStatementColumnLogicalType(s.prepared, i)
 		names[i] = bindings.PreparedStatementColumnName(s.prepared, i)
 	}
+	defer destroyTypes(types)
 	unknown := func(t bindings.LogicalType) bool { return bindings.GetTypeId(t) == bindings.TypeInvalid }
 	if slices.ContainsFunc(types, unknown) {
-		destroyTypes(types)
 		return nil
 	}
 	var err error

@@ -15,8 +15,11 @@ import (
 
 // copyColumn copies rows [at, at+n) of an array into a vector of n rows, with their nulls.
 func copyColumn(vec bindings.Vector, a arrow.Array, c copiedColumn, at, n int64) error {
-	if c.how == copyVariant {
+	switch c.how {
+	case copyVariant:
 		return copyVariants(vec, a, at, n)
+	case copyText, copyBytes:
+		return copyTexts(vec, a, c, at, n)
 	}
 	d := a.Data()
 	first := int64(d.Offset()) + at
@@ -32,6 +35,9 @@ func copyColumn(vec bindings.Vector, a arrow.Array, c copiedColumn, at, n int64)
 		copyDecimals(to, c.width, values[first*16:(first+n)*16])
 	case copyUUID:
 		copyUUIDs(unsafe.Slice((*byte)(to), n*16), values[first*16:(first+n)*16])
+	case copyFixedSize:
+		w := int64(c.width)
+		copyFixedBytes(vec, values[first*w:(first+n)*w], c.width, n)
 	case copyHalf:
 		copyHalves(unsafe.Slice((*float32)(to), n), values[first*2:(first+n)*2])
 	}

@@ -12,9 +12,9 @@
 //
 // # Ownership
 //
-// A batch of a Reader is retained while a thread cuts it into chunks of 2,048 rows. Fixed-width values are copied. Other
-// columns are lent to DuckDB through the Arrow C data interface, which holds the batch until DuckDB drops the vector. A batch
-// of the result is an own copy in C memory.
+// A batch of a Reader is retained while a thread cuts it into chunks of 2,048 rows. Fixed-width values and texts are copied.
+// Nested columns are lent to DuckDB through the Arrow C data interface, which holds the batch until DuckDB drops the vector.
+// A batch of the result is a copy: in Go's memory if all its columns are of plain types, else in C memory.
 //
 // # Concurrency
 //

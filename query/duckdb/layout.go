@@ -110,6 +110,16 @@ func (l *layout) match(s *arrow.Schema) error {
 	return nil
 }
 
+// fit returns how many of n rows from at on make one chunk.
+func (l *layout) fit(b arrow.RecordBatch, at, n int64) int64 {
+	for _, c := range l.copied {
+		if c.how == copyText || c.how == copyBytes {
+			n = fitTexts(b.Column(c.from), c.width, at, n)
+		}
+	}
+	return n
+}
+
 // write copies or lends rows [at, at+n) of a batch.
 func (l *layout) write(conn bindings.Connection, chunk bindings.DataChunk, b arrow.RecordBatch, at, n int64) error {
 	for _, c := range l.copied {

@@ -18,6 +18,7 @@ type rows struct {
 	result  bindings.Result
 	options bindings.ArrowOptions
 	schema  *arrow.Schema
+	export  *exporter
 	undo    []func() // in reverse order
 }
 
@@ -46,17 +47,16 @@ func (s *statement) start(ctx context.Context) (*rows, error) {
 	for i := range n {
 		types[i], names[i] = bindings.ColumnLogicalType(&r.result, i), bindings.ColumnName(&r.result, i)
 	}
+	defer destroyTypes(types)
 	schema, err := arrowSchema(r.options, types, names)
 	if err != nil {
 		return nil, err
 	}
-	r.schema = schema
+	r.schema, r.export = schema, newExporter(schema, types)
 	return r, nil
 }
 
-// arrowSchema frees the types.
 func arrowSchema(o bindings.ArrowOptions, types []bindings.LogicalType, names []string) (*arrow.Schema, error) {
-	defer destroyTypes(types)
 	schema, ed := bindings.NewArrowSchema(o, types, names)
 	return schema, taken(ed)
 }
@@ -103,6 +103,9 @@ func (r *rows) next() (arrow.RecordBatch, error) {
 		return nil, io.EOF
 	}
 	defer bindings.DestroyDataChunk(&chunk)
+	if rec, ok := r.export.batch(chunk); ok {
+		return rec, nil
+	}
 	rec, ed := bindings.DataChunkToArrowArray(r.options, r.schema, chunk)
 	return rec, taken(ed)
 }

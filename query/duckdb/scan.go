@@ -134,7 +134,7 @@ func (s *scan) fill(chunk bindings.DataChunk, c *cursor) error {
 			return fmt.Errorf("table %s: %w", strings.Join(s.ref.Name, "."), err)
 		}
 	}
-	n := min(c.batch.NumRows()-c.at, chunkRows)
+	n := s.layout.fit(c.batch, c.at, min(c.batch.NumRows()-c.at, chunkRows))
 	if err := s.layout.write(s.fn.in.conn, chunk, c.batch, c.at, n); err != nil {
 		return err
 	}

@@ -143,6 +143,7 @@ func (o *oracle) lines(st query.Statement) ([]string, error) {
 	for i := range n {
 		types[i], names[i] = bindings.ColumnLogicalType(&res, i), bindings.ColumnName(&res, i)
 	}
+	defer destroyTypes(types)
 	schema, err := arrowSchema(r.options, types, names)
 	if err != nil {
 		return nil, err

@@ -15,14 +15,17 @@ import (
 type copyKind uint8
 
 const (
-	copyArrow   copyKind = iota // through the C data interface: nested types, strings, everything rare
-	copyFixed                   // the bytes are the same: width bytes a value
-	copyBool                    // Arrow has bits, DuckDB has bytes
-	copyDecimal                 // 16 bytes in Arrow, width bytes in DuckDB
-	copyUUID                    // 16 big-endian bytes in Arrow, a hugeint with the top bit turned in DuckDB
-	copyHalf                    // a 2-byte float in Arrow, 4 bytes in DuckDB
-	copyVariant                 // a variant in Arrow, JSON text in DuckDB
-	copyRefused                 // DuckDB has no such type
+	copyArrow     copyKind = iota // through the C data interface: nested types, everything rare
+	copyFixed                     // the bytes are the same: width bytes a value
+	copyBool                      // Arrow has bits, DuckDB has bytes
+	copyDecimal                   // 16 bytes in Arrow, width bytes in DuckDB
+	copyUUID                      // 16 big-endian bytes in Arrow, a hugeint with the top bit turned in DuckDB
+	copyHalf                      // a 2-byte float in Arrow, 4 bytes in DuckDB
+	copyVariant                   // a variant in Arrow, JSON text in DuckDB
+	copyText                      // offsets of width bytes and values in Arrow; see duckString
+	copyBytes                     // the same without the demand that it be UTF-8
+	copyFixedSize                 // values of width bytes in Arrow; see duckString
+	copyRefused                   // DuckDB has no such type
 )
 
 // ownType is the type of columns that the C data interface lacks or reads otherwise than we do; TypeInvalid = none of them.
@@ -60,6 +63,16 @@ func howToCopy(f arrow.Field, duck bindings.Type) (copyKind, int) {
 		return pair(duck == bindings.TypeTime && t.Unit == arrow.Microsecond, copyFixed, 8)
 	case *arrow.TimestampType:
 		return pair(duck == sameTimestamp(t), copyFixed, 8)
+	case *arrow.StringType:
+		return pair(duck == bindings.TypeVarchar, copyText, 4)
+	case *arrow.LargeStringType:
+		return pair(duck == bindings.TypeVarchar, copyText, 8)
+	case *arrow.BinaryType:
+		return pair(duck == bindings.TypeBlob, copyBytes, 4)
+	case *arrow.LargeBinaryType:
+		return pair(duck == bindings.TypeBlob, copyBytes, 8)
+	case *arrow.FixedSizeBinaryType:
+		return pair(duck == bindings.TypeBlob && t.ByteWidth > 0, copyFixedSize, t.ByteWidth)
 	case *arrow.Decimal128Type:
 		return pair(duck == bindings.TypeDecimal, copyDecimal, decimalWidth(t.Precision))
 	}
