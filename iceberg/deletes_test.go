@@ -110,6 +110,15 @@ func TestL08_DeletionVectors(t *testing.T) {
 	table, _ := load(t, b)
 	wantLines(t, scan(t, table, ""), "f vector dv.puffin@100+40", "g pos x")
 
+	two := icetable.New(t, 3, kv...)
+	two.Commit("append", dataIn(0, data("f", 4), data("g", 4), data("h", 4)))
+	two.Commit("delete", deletesIn(0, vectorOf("dv.puffin", at+"g", 200), vectorOf("dv.puffin", at+"f", 100), vectorOf("dv2.puffin", at+"h", 4)))
+	table, _ = load(t, two)
+	tasks := mustTasks(t, planned(t, table, ScanSpec{}))
+	if n := tasks[1].Deletes.Vector.Neighbours; len(n) != 2 || n[0] != tasks[0].Deletes.Vector || n[1] != tasks[1].Deletes.Vector || tasks[2].Deletes.Vector.Neighbours != nil {
+		t.Errorf("neighbours %v", n)
+	}
+
 	// A file that came after the vector is not its file.
 	b.Commit("append", dataIn(0, data("f", 4)))
 	table, _ = load(t, b)

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -13,6 +14,7 @@ import (
 	"github.com/lakescan/lakescan/expr"
 	"github.com/lakescan/lakescan/iceberg/manifest"
 	"github.com/lakescan/lakescan/iceberg/meta"
+	"github.com/lakescan/lakescan/object"
 	"github.com/lakescan/lakescan/object/mem"
 )
 
@@ -137,6 +139,72 @@ func (t *Table) CommitFiles(operation string, files []manifest.File) int64 {
 	t.snapshots = append(t.snapshots, s)
 	t.current = files
 	return id
+}
+
+// Drop writes the manifests of the last snapshot anew without the files of these paths, and its list with them: live files
+// become existing ones with explicit numbers.
+func (t *Table) Drop(gone map[string]bool) {
+	t.tb.Helper()
+	table := t.Metadata()
+	var kept []manifest.File
+	for _, f := range t.current {
+		if f, ok := t.without(table, f, gone); ok {
+			kept = append(kept, f)
+		}
+	}
+	t.current = kept
+	s := t.Snapshot()
+	var out bytes.Buffer
+	if err := manifest.WriteList(&out, manifest.ListConfig{Version: t.Version, Snapshot: s["snapshot-id"].(int64), Sequence: t.sequence, Codec: t.Codec}, kept); err != nil {
+		t.tb.Fatal(err)
+	}
+	t.Store.Put(s["manifest-list"].(string), out.Bytes())
+}
+
+func (t *Table) without(table *meta.Metadata, f manifest.File, gone map[string]bool) (manifest.File, bool) {
+	t.tb.Helper()
+	loc, err := object.ParseLocation(f.Path)
+	if err != nil {
+		t.tb.Fatal(err)
+	}
+	data, _, err := t.Store.Read(t.tb.Context(), loc, object.Whole, nil, object.ReadOptions{})
+	if err != nil {
+		t.tb.Fatal(err)
+	}
+	r, err := manifest.NewDecoder(table, manifest.Projection{}).Open(data, &f)
+	if err != nil {
+		t.tb.Fatal(err)
+	}
+	m, dropped := Manifest{Spec: f.SpecID, Deletes: f.Deletes}, false
+	for {
+		e, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.tb.Fatal(err)
+		}
+		if gone[string(e.Path)] {
+			dropped = true
+			continue
+		}
+		partition, err := e.Partition()
+		if err != nil {
+			t.tb.Fatal(err)
+		}
+		m.Entries = append(m.Entries, manifest.Written{Status: manifest.Existing, Snapshot: e.Snapshot, Sequence: e.Sequence, FileSequence: e.FileSequence,
+			Content: e.Content, Path: string(e.Path), Format: e.Format, Partition: partition, Rows: e.Rows, Size: e.Size, EqualityIDs: append([]int64(nil), e.EqualityIDs...),
+			SortOrder: -1, FirstRowID: e.FirstRowID, Referenced: string(e.Referenced), BlobOffset: e.BlobOffset, BlobSize: e.BlobSize})
+	}
+	if !dropped {
+		return f, true
+	}
+	if len(m.Entries) == 0 {
+		return f, false
+	}
+	out := t.write(m)
+	out.FirstRowID = f.FirstRowID
+	return out, true
 }
 
 // Files are the manifests of the last snapshot.
