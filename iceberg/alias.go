@@ -33,4 +33,5 @@ var (
 	ErrInvalidMetadata = meta.ErrInvalidMetadata
 	ErrConflict        = meta.ErrConflict
 	ErrCommitUnknown   = meta.ErrCommitUnknown
+	ErrNotIncremental  = plan.ErrNotIncremental
 )

@@ -2,6 +2,7 @@ package iceberg
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -66,6 +67,25 @@ func (t *Table) Plan(ctx context.Context, s ScanSpec) (*Plan, error) {
 		p.cfg.Fetcher = inline{at.store}
 	}
 	return p, nil
+}
+
+// PlanAppended plans the rows that were appended after the snapshot from, up to the version that s names: if every snapshot
+// between them is an append or a replacement, the files that the appends added. Otherwise it is ErrNotIncremental, here or
+// as the first error of Tasks.
+func (t *Table) PlanAppended(ctx context.Context, s ScanSpec, from int64) (*Plan, error) {
+	t, err := t.WithAllSnapshots(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := t.Plan(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if p.cfg.Snapshot == nil {
+		return nil, fmt.Errorf("%w: the table has no snapshot", ErrNotIncremental)
+	}
+	p.cfg.Appends, err = plan.Between(t.meta, from, p.cfg.Snapshot.ID)
+	return p, err
 }
 
 func (t *Table) cache() *plan.Cache {

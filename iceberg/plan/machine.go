@@ -1,10 +1,12 @@
 package plan
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -50,7 +52,14 @@ type machine struct {
 	guaranteed int64 // rows that the tasks given out will surely yield
 	stopped    bool
 	whole      bool // decode all before the first task
-	queue      []source.Task
+	queue      []Metered
+	metrics    []int // places of Config.metrics among the columns that are decoded
+}
+
+// Metered is a task with what its manifest says of some columns.
+type Metered struct {
+	source.Task
+	Metrics []manifest.Metric // as asked for; their bounds are copies
 }
 
 // part is what one tuple of one spec decides for its files.
@@ -109,7 +118,15 @@ func (m *machine) start(list []manifest.File) {
 		m.deletes = newDeleteIndex(m.c, minSeq)
 		m.deleteDecoder = manifest.NewDecoder(m.c.Table, manifest.Projection{Schema: m.c.Schema, Metrics: []int{filePathID}})
 	}
-	m.dataDecoder = manifest.NewDecoder(m.c.Table, manifest.Projection{Schema: m.c.Schema, Metrics: m.pruner.columns(), Sizes: m.c.Columns})
+	columns := m.pruner.columns()
+	for _, id := range m.c.metrics {
+		i := slices.Index(columns, id)
+		if i < 0 {
+			i, columns = len(columns), append(columns, id)
+		}
+		m.metrics = append(m.metrics, i)
+	}
+	m.dataDecoder = manifest.NewDecoder(m.c.Table, manifest.Projection{Schema: m.c.Schema, Metrics: columns, Sizes: m.c.Columns})
 }
 
 // arrive takes the bytes of the manifest at the head of the window. They must stay until the machine says stepUsed.
@@ -165,39 +182,39 @@ func tupleKey(dst []byte, spec *meta.Spec, tuple []byte) []byte {
 }
 
 // pull says what is next.
-func (m *machine) pull() (source.Task, step, error) {
+func (m *machine) pull() (Metered, step, error) {
 	for {
 		if len(m.queue) > 0 && (!m.whole || m.stopped || m.win.drained()) {
 			t := m.queue[0]
-			m.queue[0] = source.Task{}
+			m.queue[0] = Metered{}
 			m.queue = m.queue[1:]
 			return t, stepTask, nil
 		}
 		switch {
 		case m.indexed:
 			m.indexed = false
-			return source.Task{}, stepUsed, nil
+			return Metered{}, stepUsed, nil
 		case m.stopped || m.win.drained():
-			return source.Task{}, stepEnd, nil
+			return Metered{}, stepEnd, nil
 		case m.reader == nil && m.deletes != nil && m.win.head >= m.win.barrier && !m.deletes.frozen:
 			m.deletes.freeze()
 			continue
 		case m.reader == nil:
-			return source.Task{}, stepWait, nil
+			return Metered{}, stepWait, nil
 		}
 		f := &m.files[m.win.head]
 		e, err := m.reader.Next()
 		if err == io.EOF {
 			m.reader = nil
-			return source.Task{}, stepUsed, nil
+			return Metered{}, stepUsed, nil
 		}
 		if err != nil {
-			return source.Task{}, stepEnd, err
+			return Metered{}, stepEnd, err
 		}
 		t, ok, err := m.entry(f, e)
 		switch {
 		case err != nil:
-			return source.Task{}, stepEnd, inManifest(f, err)
+			return Metered{}, stepEnd, inManifest(f, err)
 		case !ok:
 		case m.whole:
 			m.queue = append(m.queue, t)
@@ -208,7 +225,10 @@ func (m *machine) pull() (source.Task, step, error) {
 }
 
 // entry makes the task of a data file; ok is false if the file is pruned.
-func (m *machine) entry(f *manifest.File, e *manifest.Entry) (t source.Task, ok bool, err error) {
+func (m *machine) entry(f *manifest.File, e *manifest.Entry) (t Metered, ok bool, err error) {
+	if m.c.Appends != nil && (e.Status != manifest.Added || e.Snapshot != f.AddedSnapshot) {
+		return t, false, nil // carried over from an earlier snapshot
+	}
 	m.key = tupleKey(m.key[:0], m.spec, e.Tuple)
 	p, err := m.part(e)
 	if err != nil {
@@ -238,12 +258,17 @@ func (m *machine) entry(f *manifest.File, e *manifest.Entry) (t source.Task, ok 
 	if err != nil {
 		return t, false, err
 	}
-	t = source.Task{Ordinal: m.ordinal, File: object.Info{Location: loc, Size: e.Size}, Rows: e.Rows, ColumnBytes: e.ColumnBytes,
+	t.Task = source.Task{Ordinal: m.ordinal, File: object.Info{Location: loc, Size: e.Size}, Rows: e.Rows, ColumnBytes: e.ColumnBytes,
 		DataSequence: e.Sequence, FirstRowID: e.FirstRowID, SpecID: m.spec.ID, Partition: p.partition, Constants: p.constants,
 		Names: m.c.Names, Filter: filter, Deletes: set}
 	m.ordinal++
-	m.report.task(&t)
-	if m.c.Limit > 0 && filter == nil && set.Vector == nil && len(set.Positions) == 0 && len(set.Equality) == 0 {
+	m.report.task(&t.Task)
+	for _, i := range m.metrics {
+		metric := e.Metric(i)
+		metric.Lower, metric.Upper = bytes.Clone(metric.Lower), bytes.Clone(metric.Upper)
+		t.Metrics = append(t.Metrics, metric)
+	}
+	if m.c.Limit > 0 && filter == nil && set.Empty() {
 		m.guaranteed += e.Rows
 		m.stopped = m.guaranteed >= m.c.Limit
 	}

@@ -128,7 +128,7 @@ func (r *Report) task(t *source.Task) {
 		if t.Filter != nil {
 			c.TasksFiltered++
 		}
-		if t.Deletes.Vector != nil || len(t.Deletes.Positions) > 0 || len(t.Deletes.Equality) > 0 {
+		if !t.Deletes.Empty() {
 			c.TasksWithDeletes++
 		}
 	})

@@ -2,11 +2,12 @@ package plan
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/lakescan/lakescan/iceberg/manifest"
 	"github.com/lakescan/lakescan/iceberg/meta"
 	"github.com/lakescan/lakescan/object"
-	"github.com/lakescan/lakescan/source"
 )
 
 // maxListBytes bounds a manifest list or manifest.
@@ -28,7 +29,13 @@ type read struct {
 }
 
 func (r *run) start(ctx context.Context) error {
-	files, err := r.list(ctx)
+	var files []manifest.File
+	var err error
+	if r.c.Appends != nil {
+		files, err = r.appended(ctx)
+	} else {
+		files, err = r.list(ctx, r.c.Snapshot)
+	}
 	if err != nil {
 		return err
 	}
@@ -38,8 +45,7 @@ func (r *run) start(ctx context.Context) error {
 }
 
 // list reads the manifest list, or names the manifests that a snapshot of version 1 carries itself.
-func (r *run) list(ctx context.Context) ([]manifest.File, error) {
-	s := r.c.Snapshot
+func (r *run) list(ctx context.Context, s *meta.Snapshot) ([]manifest.File, error) {
 	if s.ManifestList == "" {
 		files := make([]manifest.File, len(s.Manifests))
 		for i, path := range s.Manifests {
@@ -60,6 +66,31 @@ func (r *run) list(ctx context.Context) ([]manifest.File, error) {
 		return nil, r.c.wrap(err, "manifest list")
 	}
 	return manifest.ReadList(data, s.ManifestList)
+}
+
+// appended lists the manifests that the append snapshots added. A list that is gone, or an append that brought deletes, is
+// not incremental.
+func (r *run) appended(ctx context.Context) ([]manifest.File, error) {
+	var out []manifest.File
+	for _, s := range r.c.Appends {
+		files, err := r.list(ctx, s)
+		if errors.Is(err, object.ErrNotFound) {
+			return nil, fmt.Errorf("%w: %w", ErrNotIncremental, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			switch {
+			case f.AddedSnapshot != s.ID:
+			case f.Deletes:
+				return nil, fmt.Errorf("%w: snapshot %d, an append, added deletes", ErrNotIncremental, s.ID)
+			default:
+				out = append(out, f)
+			}
+		}
+	}
+	return out, nil
 }
 
 // fetch asks for an object, without waiting. The length that a list records is only a hint: some writers get it wrong, so
@@ -96,7 +127,7 @@ func (rd *read) release() {
 }
 
 // next pulls from the machine, and feeds it.
-func (r *run) next(ctx context.Context) (t source.Task, more bool, err error) {
+func (r *run) next(ctx context.Context) (t Metered, more bool, err error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return t, false, object.ContextError(ctx)
