@@ -253,7 +253,6 @@ func (x *deleteIndex) freeze() {
 	for _, l := range x.byPath {
 		l.sort()
 	}
-	x.neighbours()
 	for _, s := range x.scopes {
 		s.positions.sort()
 		sortGroups(s.groups)
@@ -275,24 +274,6 @@ func (x *deleteIndex) neighbours() {
 		slices.SortFunc(in, func(a, b *deletes.Vector) int { return cmp.Compare(a.Offset, b.Offset) })
 		for _, v := range in {
 			v.Neighbours = in
-		}
-	}
-}
-
-// neighbours tells each vector which others lie in its file, so that those close together are fetched at once.
-func (x *deleteIndex) neighbours() {
-	files := map[string][]*deletes.Vector{}
-	for _, v := range x.vectors {
-		k := v.File.Location.Recorded
-		files[k] = append(files[k], &v.Vector)
-	}
-	for _, list := range files {
-		if len(list) < 2 {
-			continue
-		}
-		slices.SortFunc(list, func(a, b *deletes.Vector) int { return cmp.Compare(a.Offset, b.Offset) })
-		for _, v := range list {
-			v.Neighbours = list
 		}
 	}
 }
