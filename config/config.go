@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lakescan/lakescan/object/s3/awsconfig"
 )
 
 // Config is what Load found; immutable.
@@ -17,7 +19,7 @@ type Config struct {
 	files    []File
 	ignored  []Entry
 	env      map[string]string
-	home     string
+	shared   *awsconfig.Source // AWS's files and services
 }
 
 // Load reads the layers. Errors are joined *Error, all faults at once.
@@ -34,7 +36,7 @@ func Load(in Input) (*Config, error) {
 	errs = append(errs, err)
 	layers = append(layers, l)
 
-	c := &Config{values: map[string]value{}, catalogs: map[string]map[string]value{}, files: r.looked, ignored: r.ignored, env: r.env, home: r.home}
+	c := &Config{values: map[string]value{}, catalogs: map[string]map[string]value{}, files: r.looked, ignored: r.ignored, env: r.env}
 	for _, s := range settings {
 		v := value{s.Default, "default"}
 		for _, l := range layers {
@@ -52,6 +54,7 @@ func Load(in Input) (*Config, error) {
 		c.addCatalogs(l)
 	}
 	c.addFlagsOfCatalog()
+	c.shared = awsconfig.New(awsconfig.Config{Profile: c.Text(KeyProfile)})
 	slices.SortFunc(c.ignored, func(a, b Entry) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Origin, b.Origin)) })
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

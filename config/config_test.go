@@ -270,6 +270,21 @@ func TestAccess(t *testing.T) {
 	}
 }
 
+// AWS's variables are shown where they count.
+func TestAWSEntries(t *testing.T) {
+	t.Parallel()
+	in := place(t, nil, "AWS_ACCESS_KEY_ID=AKIAX", "AWS_SECRET_ACCESS_KEY=abcdefghijklmnopqrst", "AWS_REGION=eu-1", "AWS_DEFAULT_REGION=x", "AWS_PROFILE=lake")
+	in.Flags = map[string]string{"region": "us-1"}
+	want := `s3.region = us-1 (--region)
+s3.access-key-id = AKIAX (AWS_ACCESS_KEY_ID)
+s3.secret-access-key = ****qrst (AWS_SECRET_ACCESS_KEY)
+s3.profile = lake (AWS_PROFILE)
+`
+	if got := show(load(t, in), false); got != want {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestCredentialCommand(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

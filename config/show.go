@@ -27,6 +27,7 @@ func (c *Config) Entries(all bool) []Entry {
 		}
 		out = append(out, Entry{Key: s.Key, Value: strings.ReplaceAll(v.text, "\n", " "), Origin: v.origin})
 	}
+	out = append(out, c.awsEntries()...)
 	for _, name := range sorted(c.catalogs) {
 		for _, prop := range sorted(c.catalogs[name]) {
 			v := c.catalogs[name][prop]
@@ -130,6 +131,9 @@ func (c *Config) KeysOrigin() string {
 		return "AWS_ACCESS_KEY_ID"
 	case c.env["AWS_PROFILE"] != "":
 		return "AWS_PROFILE=" + c.env["AWS_PROFILE"]
+	}
+	if o := c.shared.Origin(); o != "" {
+		return "the AWS configuration (" + o + ")"
 	}
 	return "the catalog, or else the shared AWS configuration"
 }
