@@ -34,7 +34,7 @@ func compact(mem arrowmem.Allocator, d arrow.ArrayData, ranges iter.Seq2[int64, 
 		}
 	}()
 	nulls := 0
-	if len(in) > 0 && in[0] != nil && d.NullN() > 0 {
+	if len(in) > 0 && in[0] != nil && d.NullN() != 0 { // of a slice the count is not known: -1
 		var ones int
 		bufs[0], ones = c.bits(in[0].Bytes())
 		nulls = n - ones
