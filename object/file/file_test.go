@@ -1,12 +1,14 @@
 package file_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lakescan/lakescan/object"
 	"github.com/lakescan/lakescan/object/file"
@@ -90,6 +92,56 @@ func write(t *testing.T, path, data string) {
 	}
 	if err := os.WriteFile(path, []byte(data), 0o666); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// meddler is a context that does something when the store looks at it for the n-th time: at the start, then after each piece.
+type meddler struct {
+	context.Context
+	n  int
+	do func()
+}
+
+func (m *meddler) Err() error {
+	if m.n--; m.n == 0 {
+		m.do()
+	}
+	return m.Context.Err()
+}
+
+// L61 for files: what changes while it is read is an error, whether it is cut, grown, or rewritten in place.
+func TestL61_ChangedDuringTheRead(t *testing.T) {
+	t.Parallel()
+	const size = 20 << 20 // three pieces
+	for name, change := range map[string]func(string) error{
+		"cut":       func(p string) error { return os.Truncate(p, 9<<20) },
+		"grown":     func(p string) error { return os.Truncate(p, size+1) },
+		"rewritten": func(p string) error { return os.Chtimes(p, time.Now(), time.Now().Add(time.Hour)) },
+	} {
+		path := filepath.Join(t.TempDir(), "f")
+		write(t, path, strings.Repeat("x", size))
+		s := open(t, file.Config{})
+		ctx := &meddler{t.Context(), 2, func() {
+			if err := change(path); err != nil {
+				t.Error(err)
+			}
+		}}
+		data, _, err := s.Read(ctx, local(t, path), object.Whole, nil, object.ReadOptions{})
+		if !errors.Is(err, object.ErrChanged) {
+			t.Errorf("%s: %d bytes, %v", name, len(data), err)
+		}
+	}
+}
+
+// A cancel is seen between pieces.
+func TestCancelBetweenPieces(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "f")
+	write(t, path, strings.Repeat("x", 20<<20))
+	inner, cancel := context.WithCancel(t.Context())
+	_, _, err := open(t, file.Config{}).Read(&meddler{inner, 2, cancel}, local(t, path), object.Whole, nil, object.ReadOptions{})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }
 

@@ -303,6 +303,28 @@ func TestL64_ExpiredTokenIsRenewedOnce(t *testing.T) {
 	})
 }
 
+// A source whose every key has expired is asked once for newer ones, not for ever.
+func TestL64_KeysThatAreBornExpired(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var all []fakes3.Keys
+		for i := range 10 {
+			all = append(all, fakes3.Keys{ID: fmt.Sprint("k", i), Secret: "s", Token: "t"})
+		}
+		srv := fakes3.New(fakes3.Config{Keys: all}, "bucket")
+		for _, k := range all {
+			srv.Expire(k.ID)
+		}
+		n := 0
+		store, rules := wire(t, srv, &vault{keys: all[0], next: func() fakes3.Keys { n++; return all[n%10] }})
+		_, _, err := store.Read(t.Context(), at(t, "s3://bucket/f"), object.Whole, nil, object.ReadOptions{})
+		wantClass(t, err, object.ErrDenied)
+		if len(rules.Log()) != 2 {
+			t.Errorf("%d requests, want 2", len(rules.Log()))
+		}
+	})
+}
+
 // authority is a private CA with a server and a client certificate, in files.
 type authority struct {
 	ca, cert, key string

@@ -470,6 +470,22 @@ func TestL63_StalledOnceIsRepeated(t *testing.T) {
 	}
 }
 
+// L63: the limit is on silence, not on slowness: a body that keeps moving may take its time.
+func TestL63_SlowBodyIsNotStalled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t, "GET * -> stall 100 9s, stall 300 9s, stall 301 9s, stall 999 9s", object.RetryConfig{})
+		loc, data := g.put(t, "f", 1000)
+		took := since(func() {
+			got, _, err := g.read(t, loc, object.Whole, object.ReadOptions{})
+			wantBytes(t, got, err, data)
+		})
+		if took != 36*time.Second || len(g.rules.Log()) != 1 {
+			t.Errorf("%v, %d requests", took, len(g.rules.Log()))
+		}
+	})
+}
+
 // L63: once the bucket's first-byte times are known, silence ends after max(1 s, 4 x p99), and a slow but steady store is never cut off.
 func TestL63_HeaderLimitFollowsTheTail(t *testing.T) {
 	t.Parallel()

@@ -16,6 +16,7 @@ func FuzzAnswerHeaders(f *testing.F) {
 	f.Add("bytes 90-99/100", "10", 206, int64(-10), int64(-1))
 	f.Add("bytes 0--1/0", "0", 206, int64(-8), int64(-1))
 	f.Add("", "10", 200, int64(0), int64(-1))
+	f.Add("bytes 0-9/100", "10", 200, int64(0), int64(10))
 	f.Add("bytes 0-9/*", "", 206, int64(5), int64(-1))
 	f.Fuzz(func(t *testing.T, contentRange, length string, status int, off, n int64) {
 		r := object.Range{Off: off, Len: n}
@@ -31,6 +32,9 @@ func FuzzAnswerHeaders(f *testing.F) {
 				t.Errorf("class of %v", err)
 			}
 			return
+		}
+		if ranged := r != object.Whole; ranged != (status == 206) || status != 200 && status != 206 {
+			t.Errorf("[%s]: status %d taken", r, status)
 		}
 		from, want, err := r.Resolve(info.Size)
 		if err != nil || got != want || from < 0 || from+got > info.Size {

@@ -131,6 +131,21 @@ func TestI14_NoCopiesInAnOutage(t *testing.T) {
 	})
 }
 
+// I14: stragglers one after the other, too few for an outage, get copies only as the budget has them: five saved up, then 2 %.
+func TestI14_CopiesStayWithinTheirShare(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t, "GET bucket/* -> delay 50ms\nGET bucket/f -> delay 600ms", object.RetryConfig{})
+		usual, _ := g.put(t, "usual", 1000)
+		slow, _ := g.put(t, "f", 1000)
+		warm(t, g, usual, 400)
+		warm(t, g, slow, 10)
+		if s := g.meter.Stats(); s.Hedges != 5 || s.HedgesSuppressed != 5 {
+			t.Errorf("%d copies, %d suppressed, want 5 and 5", s.Hedges, s.HedgesSuppressed)
+		}
+	})
+}
+
 // Only reads that somebody waits for are copied; one that becomes awaited later is copied then.
 func TestI14_OnlyAwaitedReadsAreCopied(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,6 +25,34 @@ type rig struct {
 	s3    *s3.Store
 	store object.Store
 	pipe  *fakes3.Pipe
+	way   *way
+}
+
+// way watches the requests on their way: a clean-up may not overtake what it cleans up.
+type way struct {
+	next http.RoundTripper
+	mu   struct {
+		sync.Mutex
+		puts      int
+		overtaken int // DELETEs sent while a PUT was under way
+	}
+}
+
+func (w *way) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.mu.Lock()
+	if r.Method == http.MethodDelete && w.mu.puts > 0 {
+		w.mu.overtaken++
+	}
+	if r.Method == http.MethodPut {
+		w.mu.puts++
+		defer func() {
+			w.mu.Lock()
+			w.mu.puts--
+			w.mu.Unlock()
+		}()
+	}
+	w.mu.Unlock()
+	return w.next.RoundTrip(r)
 }
 
 func newRig(t *testing.T, rules string, cfg object.RetryConfig) *rig {
@@ -33,7 +63,13 @@ func newRig(t *testing.T, rules string, cfg object.RetryConfig) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.s3, err = s3.New(s3.Config{Credentials: object.Static(access("http://fake")), Transport: tr, PartSize: 5 << 20})
+	g.way = &way{next: tr}
+	g.s3, err = s3.New(s3.Config{Credentials: object.Static(access("http://fake")), Transport: tr, PartSize: 5 << 20, Wrap: func(rt http.RoundTripper) http.RoundTripper {
+		if rt == http.RoundTripper(tr) {
+			return g.way
+		}
+		return rt
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,6 +79,9 @@ func newRig(t *testing.T, rules string, cfg object.RetryConfig) *rig {
 	g.meter = cfg.Meter
 	g.store = object.Retry(object.Metered(object.Mux(map[string]object.Store{"s3": g.s3}), g.meter), cfg)
 	t.Cleanup(func() {
+		if g.way.mu.overtaken > 0 {
+			t.Errorf("%d clean-ups overtook an upload", g.way.mu.overtaken)
+		}
 		tr.CloseIdleConnections()
 		g.s3.Close()
 		g.pipe.Close()

@@ -196,6 +196,25 @@ func TestCancelOfAnUpload(t *testing.T) {
 	})
 }
 
+// Abort waits for the parts under way before it removes the upload: a part that came after would be stored for ever.
+func TestAbortWaitsForParts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t, "PUT * -> hang", object.RetryConfig{})
+		u, err := g.store.(object.Writer).Create(t.Context(), at(t, "s3://bucket/f"), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := u.Write(make([]byte, 6<<20)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if took := since(u.Abort); took != 0 || g.srv.Uploads() != 0 { // the rig looks who came first
+			t.Errorf("Abort took %v and left %d uploads", took, g.srv.Uploads())
+		}
+	})
+}
+
 // L63: a server that takes no more of a body ends after a limit; nothing waits for ever.
 func TestL63_StalledUploadEnds(t *testing.T) {
 	t.Parallel()
