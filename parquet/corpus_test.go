@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -23,6 +24,34 @@ func (w whole) Slice(off, n int64) ([]byte, error) {
 		return nil, fmt.Errorf("range %d+%d outside the file of %d bytes", off, n, len(w))
 	}
 	return w[off : off+n : off+n], nil
+}
+
+// lent gives copies and spoils them when the unit they were given to is closed, as a recycled download buffer is.
+type lent struct {
+	parquet.Bytes
+	mu    sync.Mutex
+	given [][]byte
+}
+
+func (l *lent) Slice(off, n int64) ([]byte, error) {
+	b, err := l.Bytes.Slice(off, n)
+	if err != nil {
+		return nil, err
+	}
+	c := make([]byte, len(b))
+	copy(c, b)
+	l.mu.Lock()
+	l.given = append(l.given, c)
+	l.mu.Unlock()
+	return c, nil
+}
+
+func (l *lent) spoil() {
+	for _, b := range l.given {
+		for i := range b {
+			b[i] = 0xdb
+		}
+	}
 }
 
 // all wants every column of the file as it is.
@@ -87,9 +116,10 @@ func scanGroup(ctx context.Context, r *parquet.Reader, rg int, sel parquet.RowSe
 		}
 	}()
 	for _, u := range units {
+		given := &lent{Bytes: b}
 		for _, p := range []parquet.Part{parquet.PartFilter, parquet.PartRest} {
 			for _, c := range u.Columns(p) {
-				if err := u.Decode(ctx, c, b); err != nil {
+				if err := u.Decode(ctx, c, given); err != nil {
 					return err
 				}
 			}
@@ -109,6 +139,7 @@ func scanGroup(ctx context.Context, r *parquet.Reader, rg int, sel parquet.RowSe
 			}
 		}
 		u.Close()
+		given.spoil()
 	}
 	return nil
 }

@@ -116,7 +116,7 @@ func (c *Column) enter() {
 	c.dec = codecs.Get().(*codec.Decoder)
 }
 
-// exit ends a call: nothing refers to the bytes at hand any more.
+// exit ends a call: what is not decoded yet is copied out of the bytes at hand.
 func (c *Column) exit() {
 	if d := &c.dict; d.met && !d.open && !d.kept {
 		d.page.Body, d.kept = slices.Clone(d.page.Body), true
@@ -130,8 +130,9 @@ func (c *Column) exit() {
 }
 
 // Append decodes the next n rows into the array; with those appended before they must not exceed what Begin announced.
-// It returns how many it appended: fewer than n only if the array holds SoftBytes of string bytes or can hold no more.
-// ctx is looked at once a page.
+// It returns how many it appended: fewer than n only if the array holds SoftBytes of string bytes or can hold no more; the
+// pages' bytes must then stay valid until the next call, else nothing refers to them afterwards. ctx is looked at once a
+// page.
 func (c *Column) Append(ctx context.Context, n int) (done int, err error) {
 	if c.plan.sink == sinkNull {
 		return c.appendNulls(n)
