@@ -31,7 +31,11 @@ func Rows(ctx context.Context, store object.Store, metadata string, spec iceberg
 	if err != nil {
 		return nil, err
 	}
-	cfg := source.Config{Store: store, Schema: plan.Schema(), Defaults: plan.Defaults(), Depth: source.Off, NoPrune: spec.NoPrune, Limit: spec.Limit}
+	full, err := table.Schema(spec.Version)
+	if err != nil {
+		return nil, err
+	}
+	cfg := source.Config{Store: store, Schema: plan.Schema(), Table: full, Defaults: plan.Defaults(), Depth: source.Off, NoPrune: spec.NoPrune, Limit: spec.Limit}
 	r, err := source.Open(ctx, plan.Tasks(ctx), cfg)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/lakescan/lakescan/expr"
 	"github.com/lakescan/lakescan/internal/parquetfile"
+	"github.com/lakescan/lakescan/object"
 	"github.com/lakescan/lakescan/object/mem"
 )
 
@@ -333,6 +336,30 @@ func (b *Table) list(snapshot int64) string {
 	}
 	b.objects++
 	return b.Put(fmt.Sprintf("metadata/snap-%d-%d.avro", snapshot, b.objects), b.encode(a))
+}
+
+// Export writes every object of a table at a file:// location to the disk.
+func (b *Table) Export() {
+	b.t.Helper()
+	prefix, err := object.ParseLocation(b.Location + "/")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for info, err := range b.Store.List(b.t.Context(), prefix) {
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		data, _, err := b.Store.Read(b.t.Context(), info.Location, object.Whole, nil, object.ReadOptions{})
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(info.Location.Key), 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(info.Location.Key, data, 0o644)
+		}
+		if err != nil {
+			b.t.Fatal(err)
+		}
+	}
 }
 
 // Metadata is the document as it would be saved.
