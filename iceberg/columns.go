@@ -1,7 +1,6 @@
 package iceberg
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/lakescan/lakescan/expr"
-	"github.com/lakescan/lakescan/expr/transform"
 	"github.com/lakescan/lakescan/iceberg/manifest"
 	"github.com/lakescan/lakescan/iceberg/meta"
 	"github.com/lakescan/lakescan/source/resolve"
@@ -41,29 +39,9 @@ func metadataColumns(m *meta.Metadata, s *meta.Schema) []arrow.Field {
 	}
 }
 
-// PartitionStruct is the union of the partition fields of all specs, by id, with the types that schema s gives their
-// sources. Void fields, and fields of unknown transforms, are left out.
+// PartitionStruct is the union of the partition fields of all specs, by id: the type of ColumnPartition.
 func PartitionStruct(m *meta.Metadata, s *meta.Schema) *arrow.StructType {
-	byID := map[int]arrow.Field{}
-	for _, spec := range m.Specs {
-		for _, p := range spec.Fields {
-			t := manifest.PartitionType(m, s, p)
-			if t == nil || p.Transform.Kind == transform.Void {
-				continue
-			}
-			byID[p.FieldID] = expr.WithFieldID(arrow.Field{Name: p.Name, Type: t, Nullable: true}, p.FieldID)
-		}
-	}
-	var fields []arrow.Field
-	for _, f := range byID {
-		fields = append(fields, f)
-	}
-	slices.SortFunc(fields, func(a, b arrow.Field) int {
-		x, _ := expr.FieldID(a)
-		y, _ := expr.FieldID(b)
-		return cmp.Compare(x, y)
-	})
-	return arrow.StructOf(fields...)
+	return manifest.PartitionStruct(m, s)
 }
 
 // columns is what a scan reads, resolved.

@@ -4,8 +4,10 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -13,6 +15,7 @@ import (
 	"github.com/lakescan/lakescan/expr"
 	"github.com/lakescan/lakescan/expr/transform"
 	"github.com/lakescan/lakescan/iceberg/avro"
+	"github.com/lakescan/lakescan/iceberg/meta"
 )
 
 // Form is how a partition value is stored in the manifest and what it is to become.
@@ -234,4 +237,24 @@ func resultType(t transform.Transform, source arrow.DataType) arrow.DataType {
 		return nil
 	}
 	return t.Result(source)
+}
+
+// PartitionStruct is the union of the partition fields of all specs, by id, with the types that schema s (nil = none) gives
+// their sources. Void fields, and fields of unknown transforms, are left out.
+func PartitionStruct(m *meta.Metadata, s *meta.Schema) *arrow.StructType {
+	byID := map[int]arrow.Field{}
+	for _, spec := range m.Specs {
+		for _, p := range spec.Fields {
+			t := PartitionType(m, s, p)
+			if t == nil || p.Transform.Kind == transform.Void {
+				continue
+			}
+			byID[p.FieldID] = expr.WithFieldID(arrow.Field{Name: p.Name, Type: t, Nullable: true}, p.FieldID)
+		}
+	}
+	var fields []arrow.Field
+	for _, id := range slices.Sorted(maps.Keys(byID)) {
+		fields = append(fields, byID[id])
+	}
+	return arrow.StructOf(fields...)
 }
