@@ -91,8 +91,10 @@ type Prepared interface {
 	Schema() *arrow.Schema
 	// References in the order of the statement's text.
 	References() []Reference
-	// PlanText is the engine's own tree, for people.
+	// PlanText is the engine's own tree, for people; PlanJSON the same as a JSON document. Empty after Run or Close, unless it
+	// was asked for before.
 	PlanText() string
+	PlanJSON() string
 	// Run starts the statement; it may be called once, since the plan and the run share one transaction (now() is the same
 	// instant in both). ctx bounds the result. Errors: *Error, or what a Reader gave, wrapped.
 	Run(ctx context.Context) (*Result, error)

@@ -25,7 +25,7 @@ func (s *statement) plan() error {
 	if err != nil {
 		return err
 	}
-	if err := s.bindParameters(); err != nil {
+	if err := s.bindParameters(s.prepared); err != nil {
 		return err
 	}
 	if err := s.learnSchema(); err != nil {

@@ -20,8 +20,7 @@ import (
 )
 
 // bindParameters gives every parameter of the statement its value; missing and surplus names are errors.
-func (s *statement) bindParameters() error {
-	ps := s.prepared
+func (s *statement) bindParameters(ps bindings.PreparedStatement) error {
 	n := bindings.NParams(ps)
 	used := map[string]bool{}
 	for i := bindings.IdxT(1); i <= n; i++ {

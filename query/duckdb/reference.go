@@ -41,29 +41,39 @@ type column struct {
 const hiddenName = "__n"
 
 // makeColumns names the columns. DuckDB folds case, so "id" and "ID" cannot both have their own name; each then gets its
-// place in the schema as a suffix, and neither answers to the common name: a wrong column is worse than an error.
+// place in the schema as a suffix, and neither answers to the common name: a wrong column is worse than an error. A name that
+// SQL cannot write is replaced.
 func (r *reference) makeColumns() {
 	fields := r.Table.Schema().Fields()
+	names := make([]string, len(fields))
 	count := map[string]int{}
-	for _, f := range fields {
-		count[strings.ToLower(f.Name)]++
-	}
-	taken := func(name string) bool { return count[strings.ToLower(name)] > 0 }
-	hidden := hiddenName
-	for taken(hidden) {
-		hidden += "_"
-	}
-	r.columns = append(r.columns[:0], column{name: hidden})
 	for i, f := range fields {
-		name := f.Name
+		names[i] = writable(f.Name, i)
+		count[strings.ToLower(names[i])]++
+	}
+	free := func(name string) string {
+		for count[strings.ToLower(name)] > 0 {
+			name += "_"
+		}
+		count[strings.ToLower(name)]++
+		return name
+	}
+	r.columns = append(r.columns[:0], column{name: free(hiddenName)})
+	for i, f := range fields {
+		name := names[i]
 		if count[strings.ToLower(name)] > 1 {
-			name = fmt.Sprintf("%s_%d", f.Name, i+1)
-			for taken(name) {
-				name += "_"
-			}
+			name = free(fmt.Sprintf("%s_%d", name, i+1))
 		}
 		r.columns = append(r.columns, column{name: name, field: f})
 	}
+}
+
+// writable is a column's name as an identifier: not empty, UTF-8, without zero bytes.
+func writable(name string, i int) string {
+	if name == "" {
+		return fmt.Sprintf("column_%d", i+1)
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(name, "\ufffd"), "\x00", "\u2400")
 }
 
 // viewSQL shows all columns but the hidden one.

@@ -23,7 +23,7 @@ import (
 )
 
 var (
-	soundStatements = flag.Int("sound.n", 200, "random statements of the soundness test")
+	soundStatements = flag.Int("sound.n", 80, "random statements of the soundness test")
 	soundSeed       = flag.Uint64("sound.seed", 1, "seed of the soundness test")
 )
 

@@ -36,7 +36,11 @@ type statement struct {
 	literals map[string]typed // of the parameters; the values themselves are bound and gone
 	atParams map[string]bool  // parameters of AT clauses
 	schema   *arrow.Schema
-	planText string
+
+	explained struct {
+		sync.Mutex
+		text map[string]string // by the verb
+	}
 
 	life context.Context // ends at Close
 	end  context.CancelCauseFunc
@@ -52,6 +56,7 @@ func newStatement(e *engine, st query.Statement, spill string) *statement {
 	s := &statement{engine: e, st: st, spill: spill, busy: make(chan struct{}, 1),
 		literals: map[string]typed{}, atParams: map[string]bool{}}
 	s.life, s.end = context.WithCancelCause(context.Background())
+	s.explained.text = map[string]string{}
 	s.busy <- struct{}{}
 	return s
 }
@@ -162,7 +167,10 @@ func firstWord(sql string) string {
 func (s *statement) Schema() *arrow.Schema { return s.schema }
 
 // PlanText implements query.Prepared.
-func (s *statement) PlanText() string { return s.planText }
+func (s *statement) PlanText() string { return s.explain("EXPLAIN ") }
+
+// PlanJSON implements query.Prepared.
+func (s *statement) PlanJSON() string { return s.explain("EXPLAIN (FORMAT json) ") }
 
 // References implements query.Prepared.
 func (s *statement) References() []query.Reference {

@@ -24,6 +24,7 @@ func withoutTables(v any) any {
 		}
 	case node:
 		delete(x, "query_location")
+		delete(x, "named_param_map") // a version's parameter goes with it; the others are nodes of the tree
 		if str(x, "type") == "BASE_TABLE" {
 			for _, k := range []string{"catalog_name", "schema_name", "table_name", "alias", "at_clause"} {
 				delete(x, k)
