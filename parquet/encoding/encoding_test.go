@@ -576,7 +576,8 @@ func stringKernels(t *testing.T, rnd *rand.Rand, data []byte, slack int) {
 		return
 	}
 	src := slacked(page, slack)
-	a, b := make([]byte, len(page), len(page)+slack), make([]byte, len(page))
+	size := len(page) - 4*n
+	a, b := make([]byte, size, size+slack), make([]byte, size)
 	endsA, endsB := make([]int32, n), make([]int32, n)
 	if rnd.IntN(4) == 0 { // one value too many
 		endsA, endsB = make([]int32, n+1), make([]int32, n+1)
@@ -598,7 +599,7 @@ func stringKernels(t *testing.T, rnd *rand.Rand, data []byte, slack int) {
 			idx[i] += uint32(n)
 		}
 	}
-	size := len(idx) * longest
+	size = len(idx) * longest
 	a, b = make([]byte, size, size+slack), make([]byte, size)
 	endsA, endsB = make([]int32, len(idx)), make([]int32, len(idx))
 	nA, okA := Strings(a, endsA, 7, &e, idx)

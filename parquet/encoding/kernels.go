@@ -104,7 +104,8 @@ func stringsSafe(dst []byte, ends []int32, base int, e *Entries, idx []uint32) (
 }
 
 // plainSafe copies length-prefixed byte strings behind each other: as many as ends has room for. It returns the bytes
-// read and written, and false if a length lies beyond b. dst has room for len(b) bytes.
+// read and written, and false if a length lies beyond b or the values beyond dst, which has room for those of a sound page:
+// len(b) less four bytes a value.
 func plainSafe(dst []byte, ends []int32, base int, b []byte) (read, wrote int, ok bool) {
 	q, p := 0, 0
 	for i := range ends {
@@ -113,7 +114,7 @@ func plainSafe(dst []byte, ends []int32, base int, b []byte) (read, wrote int, o
 		}
 		k := int(binary.LittleEndian.Uint32(b[q:]))
 		q += 4
-		if k > len(b)-q {
+		if k > len(b)-q || k > len(dst)-p {
 			return q, p, false
 		}
 		p += copy(dst[p:], b[q:q+k])

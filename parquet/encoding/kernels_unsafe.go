@@ -322,7 +322,7 @@ func plainT[B block16 | block32 | block64](dst []byte, ends []int32, base int, b
 		if k <= size {
 			*(*B)(unsafe.Add(out, p)) = *(*B)(unsafe.Add(src, q))
 		} else {
-			if k > len(b)-q {
+			if k > len(b)-q || k > len(dst)-p {
 				return q, p, false
 			}
 			copy(dst[p:p+k], b[q:q+k])
@@ -330,6 +330,9 @@ func plainT[B block16 | block32 | block64](dst []byte, ends []int32, base int, b
 		q += k
 		p += k
 		ends[i] = int32(base + p)
+	}
+	if p > len(dst) || q > len(b) {
+		return q, p, false
 	}
 	r, w, ok := plainSafe(dst[p:], ends[i:], base+p, b[q:])
 	return q + r, p + w, ok
