@@ -30,8 +30,10 @@ type Leaf struct {
 	defBuf     [levelStep]uint8
 	aligned    bool // the page ends with a row
 
-	outRep, outDef []uint8
-	inRow          bool // entries of a row were taken that may go on
+	outRep, outDef []uint8 // their memory is used again
+	perRow         float64 // entries, by the metadata
+	most           int64   // bytes that the metadata is believed for
+	inRow          bool    // entries of a row were taken that may go on
 }
 
 // levelStep is how many levels are read ahead.
@@ -42,7 +44,7 @@ type LeafOptions struct {
 	Options
 	MaxRep, MaxDef int
 	Slot           uint8
-	Entries        int64 // of the chunk, from its metadata
+	Rows, Entries  int64 // of the chunk, from its metadata
 	Aligned        bool  // pages are known to begin with a row
 }
 
@@ -55,6 +57,10 @@ func NewLeaf(p *Plan, c thrift.Codec, pages Pages, o LeafOptions) *Leaf {
 		own := *p
 		own.nullable = o.MaxDef > int(o.Slot)
 		p = &own
+	}
+	l.perRow, l.most = 1, max(o.SoftBytes, 1<<16)
+	if o.Rows > 0 && o.Entries > o.Rows {
+		l.perRow = 1.02 * float64(o.Entries) / float64(o.Rows)
 	}
 	o.SoftBytes = maxBytes
 	l.Column = *New(p, c, pages, o.Options)
@@ -108,8 +114,8 @@ func (r *levelReader) next(dst []uint8) error {
 
 // Begin starts an array of about rows rows.
 func (l *Leaf) Begin(rows int) {
-	l.Column.Begin(rows)
-	l.outRep, l.outDef = nil, nil
+	l.Column.Begin(int(min(float64(rows)*l.perRow, float64(l.most)/float64(max(l.plan.Width(), 1)))))
+	l.outRep, l.outDef = l.outRep[:0], l.outDef[:0]
 }
 
 // Append decodes the next n rows. A leaf never stops early: more string bytes than an array holds, or more bytes than a page
@@ -215,15 +221,7 @@ func (l *Leaf) span(n int) (k, begun int) {
 		k = min(n, len(l.def))
 		return k, k
 	}
-	for i, r := range l.rep {
-		if r == 0 {
-			if begun == n {
-				return i, begun
-			}
-			begun++
-		}
-	}
-	return len(l.rep), begun
+	return nested.CountRows(l.rep, n)
 }
 
 // more reads levels ahead. With last set all rows wanted have begun; it reports false if nothing can follow that still
@@ -377,13 +375,12 @@ func (l *Leaf) room(n int) {
 }
 
 // Take hands out what was appended since Begin; the caller releases the array, which is nil if only levels are wanted. The
-// levels are the caller's too.
+// levels are lent until the next Begin.
 func (l *Leaf) Take() (arrow.Array, nested.Levels) {
 	levels := nested.Levels{Rep: l.outRep, Def: l.outDef}
 	if l.maxRep > 0 && levels.Rep == nil {
 		levels.Rep = []uint8{}
 	}
-	l.outRep, l.outDef = nil, nil
 	if l.bare {
 		return nil, levels
 	}

@@ -133,7 +133,8 @@ func (h *Hybrid) Uint32(dst []uint32) error {
 
 // Levels fills dst with levels of at most maximum.
 func (h *Hybrid) Levels(dst []uint8, maximum uint8) error {
-	var idx [batch]uint32
+	var idx [8]uint32
+	u := newLevelUnpacker(int(h.width), min(maximum, 127))
 	for len(dst) > 0 {
 		if h.run == 0 {
 			if err := h.next(); err != nil {
@@ -151,7 +152,15 @@ func (h *Hybrid) Levels(dst []uint8, maximum uint8) error {
 			}
 			h.run -= n
 		} else {
-			n = h.take(idx[:], min(n, batch))
+			if k := h.wholeLevels(n); k > 0 {
+				if !u.unpack(dst[:k], h.packed) {
+					return errLevel
+				}
+				h.advance(k)
+				dst = dst[k:]
+				continue
+			}
+			n = h.take(idx[:], min(n, 8))
 			s := dst[:n]
 			for i := range s {
 				v := idx[i]
@@ -164,6 +173,14 @@ func (h *Hybrid) Levels(dst []uint8, maximum uint8) error {
 		dst = dst[n:]
 	}
 	return nil
+}
+
+// wholeLevels is how many of the next n values lie in whole groups that are all there.
+func (h *Hybrid) wholeLevels(n int) int {
+	if h.taken > 0 || h.width > 7 {
+		return 0
+	}
+	return min(n, h.run, len(h.packed)/int(h.width)*8) &^ 7
 }
 
 // Skip passes over n values.

@@ -630,7 +630,7 @@ func TestPackSlots(t *testing.T) {
 		if r.IntN(2) == 0 {
 			slot = 0
 		}
-		dst := make([]byte, (len(def)+63)/64*8)
+		dst := make([]byte, (len(def)+63)/64*8+8)
 		for i := range dst {
 			dst[i] = 0xaa
 		}
@@ -650,6 +650,30 @@ func TestPackSlots(t *testing.T) {
 		}
 		if slots != k || ones != want {
 			t.Fatalf("seed %d: %d slots, %d ones; want %d, %d", seed, slots, ones, k, want)
+		}
+	}
+}
+
+func TestCountRows(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(3000) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		rep := make([]uint8, r.IntN(100))
+		for i := range rep {
+			rep[i] = uint8(r.IntN(3))
+		}
+		n := r.IntN(40)
+		want, rows := 0, 0
+		for ; want < len(rep); want++ {
+			if rep[want] == 0 {
+				if rows == n {
+					break
+				}
+				rows++
+			}
+		}
+		if k, begun := CountRows(rep, n); k != want || begun != rows {
+			t.Fatalf("seed %d: %d entries, %d rows; want %d, %d", seed, k, begun, want, rows)
 		}
 	}
 }
