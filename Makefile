@@ -19,12 +19,12 @@ build: $(BIN)/lakescan $(BIN)/lakescan-demo ## both programs, with the SQL engin
 .PHONY: $(BIN)/lakescan $(BIN)/lakescan-demo
 $(BIN)/lakescan:
 	@command -v $${CC:-cc} >/dev/null || { echo "lakescan: no C compiler found; 'make pure' builds without SQL" >&2; exit 2; }
-	$(GO) build -trimpath -tags $(TAGS) -o $@ ./cmd/lakescan
+	$(GO) build -tags $(TAGS) -o $@ ./cmd/lakescan
 $(BIN)/lakescan-demo:
-	cd demo && CGO_ENABLED=0 $(GO) build -trimpath -o ../$@ .
+	cd demo && CGO_ENABLED=0 $(GO) build -o ../$@ .
 
 pure: ## the build without SQL and without C
-	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/lakescan ./cmd/lakescan
+	CGO_ENABLED=0 $(GO) build -o $(BIN)/lakescan ./cmd/lakescan
 
 demo: build ## a real query over an embedded S3, catalog and sample lake
 	$(BIN)/lakescan demo

@@ -10,12 +10,13 @@ import (
 
 	"github.com/lakescan/lakescan/iceberg"
 	"github.com/lakescan/lakescan/query"
+	"github.com/lakescan/lakescan/source"
 )
 
 // Query runs one SELECT; query.ErrNoEngine in a build without an engine. ctx bounds the whole result, which the caller closes.
 func (c *Client) Query(ctx context.Context, sql string, opts ...QueryOption) (*query.Result, error) {
 	ctx, release := c.scanContext(ctx)
-	p, err := c.Prepare(ctx, sql, opts...)
+	p, tables, err := c.prepare(ctx, sql, opts)
 	if err != nil {
 		release()
 		return nil, err
@@ -27,13 +28,19 @@ func (c *Client) Query(ctx context.Context, sql string, opts ...QueryOption) (*q
 		return nil, err
 	}
 	r.OnClose(release)
+	r.SetScan(tables.stats)
 	return r, nil
 }
 
 // Prepare plans one SELECT: what each table reference will ask of its scan, and the engine's own plan. It opens no data file. The caller closes it.
 func (c *Client) Prepare(ctx context.Context, sql string, opts ...QueryOption) (query.Prepared, error) {
+	p, _, err := c.prepare(ctx, sql, opts)
+	return p, err
+}
+
+func (c *Client) prepare(ctx context.Context, sql string, opts []QueryOption) (query.Prepared, *statementTables, error) {
 	if c.engine == nil {
-		return nil, c.noEngine
+		return nil, nil, c.noEngine
 	}
 	o := queryOptions{statement: query.Statement{Order: c.cfg.Order}}
 	for _, set := range opts {
@@ -42,7 +49,9 @@ func (c *Client) Prepare(ctx context.Context, sql string, opts ...QueryOption) (
 	o.statement.SQL = sql
 	scan := makeScanOptions(o.scan)
 	scan.noPrune = scan.noPrune || o.noPrune
-	return c.engine.Prepare(ctx, o.statement, &statementTables{client: c, scan: scan})
+	tables := &statementTables{client: c, scan: scan}
+	p, err := c.engine.Prepare(ctx, o.statement, tables)
+	return p, tables, err
 }
 
 // statementTables finds the tables of one statement; a name at a version is loaded once, so every reference sees one snapshot.
@@ -52,7 +61,19 @@ type statementTables struct {
 	mu     struct {
 		sync.Mutex
 		loaded map[string]*loading
+		scans  []*source.Reader
 	}
+}
+
+// stats sums up the scans that the statement has opened so far.
+func (t *statementTables) stats() (sum source.Stats) {
+	t.mu.Lock()
+	scans := t.mu.scans
+	t.mu.Unlock()
+	for _, r := range scans {
+		sum = sum.Add(r.Stats())
+	}
+	return sum
 }
 
 // loading is one flight: whoever comes second waits for the first.
@@ -77,7 +98,7 @@ func (t *statementTables) Load(ctx context.Context, name []string, v iceberg.Ver
 	l.once.Do(func() {
 		var r relation
 		if r, l.err = t.client.relation(ctx, t.client.nameTarget(name), v); l.err == nil {
-			l.table = &sqlTable{client: t.client, name: strings.Join(name, "."), relation: r, scan: t.scan}
+			l.table = &sqlTable{of: t, client: t.client, name: strings.Join(name, "."), relation: r, scan: t.scan}
 		}
 	})
 	if l.err != nil {
@@ -88,6 +109,7 @@ func (t *statementTables) Load(ctx context.Context, name []string, v iceberg.Ver
 
 // sqlTable is a relation as an engine sees it.
 type sqlTable struct {
+	of       *statementTables // nil outside of a statement
 	client   *Client
 	name     string
 	relation relation

@@ -67,7 +67,13 @@ func serveStore(ctx context.Context, dir, addr, key, secret string) (*store, err
 			MaxConnections: 4096, MaxRequests: 4096, MultipartMaxParts: 10000, KeepAlive: true,
 		})
 	}()
-	s := &store{addr: addr, stop: func() { cancel(); <-ended }}
+	s := &store{addr: addr, stop: func() {
+		cancel()
+		select {
+		case <-ended:
+		case <-time.After(200 * time.Millisecond): // it waits up to 10 s for idle connections; the process ends sooner
+		}
+	}}
 	deadline := time.After(10 * time.Second)
 	for {
 		if resp, err := http.Get("http://" + addr + "/"); err == nil {

@@ -18,7 +18,7 @@ once() {
     echo "$sum" >"$LAKESCAN_TOOLS/$name.pin"
   fi
 }
-build() { (cd "../tools/$1" && go build -trimpath -o "$LAKESCAN_TOOLS/$2" "$3"); }
+build() { (cd "../tools/$1" && go build -o "$LAKESCAN_TOOLS/$2" "$3"); }
 jars() {
   rm -rf "$LAKESCAN_TOOLS/catalog"; mkdir -p "$LAKESCAN_TOOLS/catalog"
   mvn -q -B -f fixture/pom.xml dependency:copy-dependencies -DoutputDirectory="$LAKESCAN_TOOLS/catalog/lib"

@@ -10,6 +10,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/lakescan/lakescan/source"
 )
 
 // Rows is what an engine gives for a running statement; NewResult makes the public stream of it.
@@ -43,6 +45,7 @@ type Result struct {
 		err  error
 		hook func()
 	}
+	scans func() source.Stats
 }
 
 // NewResult is for engines: start is the instant of Run.
@@ -127,6 +130,17 @@ func (r *Result) Close() error {
 	})
 	return r.closing.err
 }
+
+// Scan is what the scans of the statement cost so far; zero if the engine's tables do not tell.
+func (r *Result) Scan() source.Stats {
+	if r.scans == nil {
+		return source.Stats{}
+	}
+	return r.scans()
+}
+
+// SetScan sets where Scan comes from. It is for whoever made the result, before handing it on.
+func (r *Result) SetScan(scans func() source.Stats) { r.scans = scans }
 
 // OnClose sets what runs once, after Close has joined the statement. It is for whoever made the result, before handing it on.
 func (r *Result) OnClose(hook func()) { r.closing.hook = hook }

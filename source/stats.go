@@ -44,6 +44,31 @@ func (s Stats) Eta() float64 {
 	return min(1, s.Floor.Seconds()/s.Wall.Seconds())
 }
 
+// Add is the figures of two scans of one statement together: counts are summed, gauges are the larger ones, and the limit is that of the scan that
+// took longer.
+func (s Stats) Add(o Stats) Stats {
+	if o.Wall > s.Wall {
+		s, o = o, s
+	}
+	for _, f := range []struct{ to, from *int64 }{
+		{&s.Files, &o.Files}, {&s.FilesEmpty, &o.FilesEmpty}, {&s.Rows, &o.Rows}, {&s.Batches, &o.Batches}, {&s.Units, &o.Units}, {&s.Waves, &o.Waves},
+		{&s.RowGroups, &o.RowGroups}, {&s.Pruned, &o.Pruned}, {&s.Requests, &o.Requests}, {&s.Bytes, &o.Bytes}, {&s.OverReadBytes, &o.OverReadBytes},
+		{&s.TailHits, &o.TailHits}, {&s.TailMiss, &o.TailMiss}, {&s.SizesCorrected, &o.SizesCorrected}, {&s.Prefetched, &o.Prefetched}, {&s.Used, &o.Used},
+		{&s.Unused, &o.Unused}, {&s.Cancelled, &o.Cancelled}, {&s.HeadWaits, &o.HeadWaits}, {&s.DepthUp, &o.DepthUp}, {&s.DepthDown, &o.DepthDown},
+		{&s.DecodedPeak, &o.DecodedPeak},
+	} {
+		*f.to += *f.from
+	}
+	for _, f := range []struct{ to, from *time.Duration }{
+		{&s.FetchWait, &o.FetchWait}, {&s.DecodeWait, &o.DecodeWait}, {&s.FetchTime, &o.FetchTime}, {&s.DecodeTime, &o.DecodeTime},
+		{&s.ConsumerTime, &o.ConsumerTime}, {&s.TeardownWait, &o.TeardownWait},
+	} {
+		*f.to += *f.from
+	}
+	s.Depth, s.DepthMax = max(s.Depth, o.Depth), max(s.DepthMax, o.DepthMax)
+	return s
+}
+
 // DepthChange is one decision of the depth controller.
 type DepthChange struct {
 	At     time.Duration // since Open

@@ -29,6 +29,7 @@ type app struct {
 	started time.Time
 	redact  exit.Redactor
 	log     *slog.Logger
+	folder  string // where configuration is looked for; "" = the working folder and the user's own
 
 	cfg       *config.Config // nil until the flags are read
 	jsonError bool
@@ -230,7 +231,7 @@ func (a *app) setup(cmd *cobra.Command) error {
 			flags[s.Flag] = f.Value.String()
 		}
 	}
-	cfg, err := config.Load(config.Input{Flags: flags, Env: a.env})
+	cfg, err := config.Load(config.Input{Flags: flags, Env: a.env, Dir: a.folder, Home: a.folder})
 	if err != nil {
 		return err
 	}

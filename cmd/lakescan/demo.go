@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -144,6 +145,12 @@ func (a *app) startDemo(ctx context.Context) (lake demoLake, stop func(), err er
 }
 
 func (a *app) demo(ctx context.Context) error {
+	empty, err := os.MkdirTemp("", "lakescan-demo-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(empty)
+	a.folder = empty
 	lake, stop, err := a.startDemo(ctx)
 	if err != nil {
 		return err
@@ -167,9 +174,9 @@ func (a *app) demo(ctx context.Context) error {
 func demoSteps(lake demoLake) [][]string {
 	sql := "select region, count(*) as trips, round(avg(fare), 2) as fare from " + lake.Table + " where pickup >= '2025-06-01' group by region order by trips desc"
 	scan := []string{"scan", lake.Table, "--where", "pickup >= DATE '2025-06-01'", "--limit", "5"}
-	steps := [][]string{scan}
+	steps := [][]string{append(append([]string{}, scan...), "--stats")}
 	if duckdb.Version != "" {
-		steps = [][]string{{"query", sql}}
+		steps = [][]string{{"query", sql, "--stats"}}
 	}
 	return append(steps, append(append([]string{}, scan[:4]...), "--explain"))
 }
@@ -184,10 +191,19 @@ func (a *app) demoStep(ctx context.Context, lake demoLake, args []string) error 
 
 // again runs a command in this process with a configuration of its own.
 func (a *app) again(ctx context.Context, args []string, out io.Writer) error {
-	b := &app{streams: a.streams, started: time.Now(), stderr: a.stderr, log: a.log, stdout: &pipe{w: out}}
+	b := a.alone(a.stderr, out)
 	root := b.root()
 	root.SetArgs(args)
 	return root.ExecuteContext(ctx)
+}
+
+// alone is a run without the user's settings: those of another lake would not fit this one.
+func (a *app) alone(stderr, stdout io.Writer) *app {
+	b := &app{streams: a.streams, started: time.Now(), stderr: stderr, log: a.log, stdout: &pipe{w: stdout}, folder: a.folder}
+	b.env = slices.DeleteFunc(slices.Clone(a.env), func(v string) bool {
+		return strings.HasPrefix(v, "LAKESCAN_") || strings.HasPrefix(v, "PYICEBERG_") || strings.HasPrefix(v, "AWS_") || strings.HasPrefix(v, "XDG_CONFIG_HOME=")
+	})
+	return b
 }
 
 // demoLookAhead scans behind latency, without look-ahead and with it.
@@ -215,7 +231,7 @@ type demoRun struct{ stats runStats }
 
 func (r *demoRun) run(ctx context.Context, a *app, args []string) error {
 	var figures strings.Builder
-	b := &app{streams: a.streams, started: time.Now(), stderr: &figures, log: a.log, stdout: &pipe{w: io.Discard}}
+	b := a.alone(&figures, io.Discard)
 	b.errTTY = false
 	root := b.root()
 	root.SetArgs(args)

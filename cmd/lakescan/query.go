@@ -170,6 +170,7 @@ func (s *session) statement(ctx context.Context, cmd *cobra.Command, out *output
 		return err
 	}
 	defer r.Close()
+	s.follow(r.Scan)
 	out.progress = s.newProgress(cmd, s.meterText())
 	defer out.progress.stop()
 	out.first = s.markFirst
@@ -253,6 +254,7 @@ func (s *session) analyzeQuery(ctx context.Context, b *strings.Builder, sql stri
 		return err
 	}
 	defer r.Close()
+	s.follow(r.Scan)
 	for _, err := range r.All() {
 		if err != nil {
 			return err

@@ -98,7 +98,11 @@ func (r runStats) text() string {
 	}
 	b.WriteByte('\n')
 	if st := r.Scan; st != nil {
-		fmt.Fprintf(&b, "files     %s     row groups %s of %s\n", render.Thousands(st.Files), render.Thousands(st.RowGroups-st.Pruned), render.Thousands(st.RowGroups))
+		fmt.Fprintf(&b, "files     %s     row groups %s of %s     rows read %s", render.Thousands(st.Files), render.Thousands(st.RowGroups-st.Pruned), render.Thousands(st.RowGroups), render.Thousands(st.Rows))
+		if st.Wall > 0 {
+			fmt.Fprintf(&b, ", %s rows/s", render.Thousands(int64(float64(st.Rows)/st.Wall.Seconds())))
+		}
+		b.WriteByte('\n')
 	}
 	kinds := []string{}
 	for _, k := range sortedKeys(r.Requests) {
