@@ -21,7 +21,8 @@ type output struct {
 	a        *app
 	format   render.Format
 	o        render.Options
-	enc      render.Encoder
+	schema   *arrow.Schema
+	enc      render.Encoder // nil until the first row
 	file     *atomicFile // nil = stdout
 	page     *pager      // nil = none
 	to       io.Writer   // instead of both, in memory; nil = no
@@ -111,26 +112,40 @@ func (a *app) color(tty bool) bool {
 	return tty && env("NO_COLOR") == "" && env("TERM") != "dumb"
 }
 
-// begin starts a result.
+// begin starts a result. Its head is written with the first rows, or at the end, so that a progress line may stand until then.
 func (out *output) begin(schema *arrow.Schema) error {
 	if out.results > 0 {
 		switch out.format {
 		case render.JSON, render.Arrow, render.Parquet:
 			return exit.Usagef("%s holds one result, and this is the second", out.format).WithHint("use -o ndjson, or one statement at a time")
+		}
+	}
+	out.results++
+	out.enc, out.schema = nil, schema
+	return nil
+}
+
+// open writes what stands before the first row.
+func (out *output) open() error {
+	if out.enc != nil {
+		return nil
+	}
+	if out.format != render.Table { // which writes at the end only
+		out.hush()
+	}
+	if out.results > 1 {
+		switch out.format {
 		case render.Table, render.Markdown, render.CSV, render.TSV:
 			if _, err := io.WriteString(out.writer(), "\n"); err != nil {
 				return err
 			}
 		}
 	}
-	out.results++
-	enc, err := render.New(out.writer(), out.format, out.o)
-	if err != nil {
+	var err error
+	if out.enc, err = render.New(out.writer(), out.format, out.o); err != nil {
 		return err
 	}
-	out.enc = enc
-	out.hush()
-	return enc.Begin(schema)
+	return out.enc.Begin(out.schema)
 }
 
 func (out *output) writer() io.Writer {
@@ -156,14 +171,18 @@ func (out *output) write(rec arrow.RecordBatch) error {
 	if rec.NumRows() > 0 && out.rows == 0 && out.first != nil {
 		out.first()
 	}
+	if err := out.open(); err != nil {
+		return err
+	}
 	out.rows += rec.NumRows()
 	return out.enc.Write(rec)
 }
 
 // end ends a result.
 func (out *output) end() error {
-	if out.progress != nil && out.file == nil {
-		out.progress.stop()
+	out.hush()
+	if err := out.open(); err != nil {
+		return err
 	}
 	return out.enc.Close()
 }

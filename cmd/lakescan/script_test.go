@@ -39,6 +39,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 filepath.Join("testdata", "script"),
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		RequireExplicitExec: true,
+		Deadline:            time.Now().Add(2 * time.Minute),
 		Setup:               setupLake,
 		Condition: func(cond string) (bool, error) {
 			switch cond {
