@@ -23,13 +23,13 @@ type output struct {
 	o        render.Options
 	schema   *arrow.Schema
 	enc      render.Encoder // nil until the first row
-	file     *atomicFile // nil = stdout
-	page     *pager      // nil = none
-	to       io.Writer   // instead of both, in memory; nil = no
-	progress *progress   // erased before the first row
-	results  int         // begun so far
-	rows     int64       // of all results
-	first    func()      // called before the first row
+	file     *atomicFile    // nil = stdout
+	page     *pager         // nil = none
+	to       io.Writer      // instead of both, in memory; nil = no
+	progress *progress      // erased before the first row
+	results  int            // begun so far
+	rows     int64          // of all results
+	first    func()         // called before the first row
 }
 
 func (a *app) addOutput(cmd *cobra.Command) {
