@@ -79,3 +79,27 @@ func TestLocationDerived(t *testing.T) {
 		t.Errorf("canonical %q and %q", a, b)
 	}
 }
+
+// Whatever text comes: it is refused, or kept to the byte; and what is derived from it opens what it says.
+func FuzzLocation(f *testing.F) {
+	for _, text := range []string{"s3://b/k", "s3a://b", "file:///a//b", "/x y", "rel/x", "x:y", "S3N://b/%2F?#"} {
+		f.Add(text, "name/x")
+	}
+	f.Fuzz(func(t *testing.T, text, name string) {
+		loc, err := object.ParseLocation(text)
+		if err != nil {
+			if !errors.Is(err, object.ErrInvalid) {
+				t.Errorf("class of %v", err)
+			}
+			return
+		}
+		if loc.Recorded != text || (loc.Bucket != "" && !strings.HasSuffix(text, loc.Key)) {
+			t.Errorf("%q became %#v", text, loc)
+		}
+		joined := loc.Join(name)
+		again, err := object.ParseLocation(joined.Recorded)
+		if err == nil && loc.Scheme != "" && again != joined {
+			t.Errorf("%q joined with %q is %#v, parsed %#v", text, name, joined, again)
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/lakescan/lakescan/object"
 	"github.com/lakescan/lakescan/object/objecttest"
+	"github.com/lakescan/lakescan/object/s3"
+	"github.com/lakescan/lakescan/object/transport"
 )
 
 // One read is one request: no HEAD, no location, nothing else.
@@ -60,7 +63,7 @@ func TestI10_ColdStartAsksNothingElse(t *testing.T) {
 }
 
 // L61, I11: an object replaced between any two GETs is an error, and no byte of the new version comes back.
-func TestI11_TestL61_SwappedObjectIsAnError(t *testing.T) {
+func TestL61_I11_SwappedObjectIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{200_000, 60_000, 900_000} { // same, shorter, longer
 		for after := range 4 {
@@ -530,6 +533,31 @@ func TestL63_ConnectIsBounded(t *testing.T) {
 		if took > 4*time.Second {
 			t.Errorf("took %v", took)
 		}
+	})
+}
+
+// L63: a host that swallows the first packet costs the connect limit an attempt.
+func TestL63_ConnectThatHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr, err := transport.Config{Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}}.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		store, err := s3.New(s3.Config{Credentials: object.Static(access("http://fake")), Transport: tr})
+		if err != nil {
+			t.Fatal(err)
+		}
+		took := since(func() {
+			_, _, err = object.Retry(store, object.RetryConfig{Rand: func() float64 { return 0 }}).Read(t.Context(), at(t, "s3://bucket/f"), object.Whole, nil, object.ReadOptions{})
+		})
+		if e := wantClass(t, err, object.ErrUnavailable); took != 15*time.Second || e.Attempts != 5 {
+			t.Errorf("%v after %v", err, took)
+		}
+		store.Close()
 	})
 }
 

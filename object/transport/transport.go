@@ -114,9 +114,9 @@ func (c Config) New() (*http.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	dial := c.Dial
-	if dial == nil {
-		dial = (&net.Dialer{Timeout: or(c.ConnectTimeout, 3*time.Second), KeepAlive: 30 * time.Second}).DialContext
+	dial := (&net.Dialer{Timeout: or(c.ConnectTimeout, 3*time.Second), KeepAlive: 30 * time.Second}).DialContext
+	if c.Dial != nil {
+		dial = c.bounded
 	}
 	conns := or(c.MaxConns, 512)
 	return &http.Transport{
@@ -134,6 +134,18 @@ func (c Config) New() (*http.Transport, error) {
 		WriteBufferSize:       16 << 10,
 		DisableCompression:    true,
 	}, nil
+}
+
+// bounded puts the connect limit on a Dial that may have none.
+func (c Config) bounded(ctx context.Context, network, addr string) (net.Conn, error) {
+	limit := or(c.ConnectTimeout, 3*time.Second)
+	inner, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	conn, err := c.Dial(inner, network, addr)
+	if err != nil && inner.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("transport: no connection to %s within %v: %w", addr, limit, err)
+	}
+	return conn, err
 }
 
 func or[T comparable](v, def T) T {
