@@ -290,8 +290,10 @@ func TestCredentialCommand(t *testing.T) {
 	dir := t.TempDir()
 	count := filepath.Join(dir, "count")
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	c := &command{now: func() time.Time { return now },
-		line: `echo x >> ` + count + `; echo '{"Version":1,"AccessKeyId":"k","SecretAccessKey":"s","SessionToken":"t","Expiration":"2026-01-01T01:00:00Z"}'`}
+	c := &command{
+		now:  func() time.Time { return now },
+		line: `echo x >> ` + count + `; echo '{"Version":1,"AccessKeyId":"k","SecretAccessKey":"s","SessionToken":"t","Expiration":"2026-01-01T01:00:00Z"}'`,
+	}
 	runs := func() int {
 		b, _ := os.ReadFile(count)
 		return strings.Count(string(b), "x")

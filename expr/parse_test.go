@@ -183,9 +183,11 @@ func TestCalendar(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{`a = 1 and not b.c in ('x', 2.5, null) or d is not null`, `x between -1e3 and .5`,
+	for _, s := range []string{
+		`a = 1 and not b.c in ('x', 2.5, null) or d is not null`, `x between -1e3 and .5`,
 		`match_all("q""", 'w') or not starts_with(a, '')`, `t >= TIMESTAMPTZ '2020-01-01 00:00:00.1234567+02'`, `X'00' = b`,
-		`u <> UUID 'f79c3e09-677c-4bbd-a479-512f87f7d8a5' and f = DOUBLE '-inf'`, `a like '%\%_'`, `((a))`, `1 = 2 or null`} {
+		`u <> UUID 'f79c3e09-677c-4bbd-a479-512f87f7d8a5' and f = DOUBLE '-inf'`, `a like '%\%_'`, `((a))`, `1 = 2 or null`,
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

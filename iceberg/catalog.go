@@ -99,8 +99,10 @@ func Open(ctx context.Context, cfg CatalogConfig) (*Catalog, error) {
 	c := &Catalog{cfg: cfg, close: func() error { return nil }}
 	switch cfg.kind() {
 	case TypeREST:
-		client, err := rest.Open(ctx, rest.Config{URI: cfg.URI, Warehouse: cfg.Warehouse, Properties: cfg.Properties, Origin: cfg.Origin,
-			Transport: cfg.Transport, Keys: cfg.SigningKeys, OwnS3Keys: cfg.OwnS3Keys, Logger: cfg.Logger})
+		client, err := rest.Open(ctx, rest.Config{
+			URI: cfg.URI, Warehouse: cfg.Warehouse, Properties: cfg.Properties, Origin: cfg.Origin,
+			Transport: cfg.Transport, Keys: cfg.SigningKeys, OwnS3Keys: cfg.OwnS3Keys, Logger: cfg.Logger,
+		})
 		if err != nil {
 			return nil, err
 		}

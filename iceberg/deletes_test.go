@@ -215,7 +215,8 @@ func TestPositionFilesByTheirBounds(t *testing.T) {
 func TestL01_KeysAreFoundByID(t *testing.T) {
 	t.Parallel()
 	nested := icetable.Field{ID: 10, Name: "s", Type: map[string]any{"type": "struct", "fields": []any{
-		map[string]any{"id": 11, "name": "a", "required": false, "type": "string"}, map[string]any{"id": 12, "name": "b", "required": false, "type": "date"}}}}
+		map[string]any{"id": 11, "name": "a", "required": false, "type": "string"}, map[string]any{"id": 12, "name": "b", "required": false, "type": "date"},
+	}}}
 	b := icetable.New(t, 2, append(kv[:len(kv):len(kv)], nested)...)
 	b.Commit("append", dataIn(0, data("f", 4)))
 	b.Commit("delete", deletesIn(0, equality("e", []int64{12, 1})))

@@ -208,9 +208,15 @@ func TestPartitionTexts(t *testing.T) {
 	t.Parallel()
 	b := icetable.New(t, 2, icetable.Field{ID: 1, Name: "ts", Type: "timestamp"}, icetable.Field{ID: 2, Name: "d", Type: "decimal(9, 2)"}, icetable.Field{ID: 3, Name: "s", Type: "string"},
 		icetable.Field{ID: 4, Name: "b", Type: "binary"})
-	b.Specs = [][]icetable.PartitionField{{{Source: 1, ID: 1000, Name: "y", Transform: "year"}, {Source: 1, ID: 1001, Name: "m", Transform: "month"}, {Source: 1, ID: 1002, Name: "d", Transform: "day"},
-		{Source: 1, ID: 1003, Name: "h", Transform: "hour"}, {Source: 3, ID: 1005, Name: "s", Transform: "identity"}, {Source: 4, ID: 1006, Name: "b", Transform: "truncate[2]"},
-		{Source: 1, ID: 1007, Name: "ts", Transform: "identity"}}}
+	b.Specs = [][]icetable.PartitionField{{
+		{Source: 1, ID: 1000, Name: "y", Transform: "year"},
+		{Source: 1, ID: 1001, Name: "m", Transform: "month"},
+		{Source: 1, ID: 1002, Name: "d", Transform: "day"},
+		{Source: 1, ID: 1003, Name: "h", Transform: "hour"},
+		{Source: 3, ID: 1005, Name: "s", Transform: "identity"},
+		{Source: 4, ID: 1006, Name: "b", Transform: "truncate[2]"},
+		{Source: 1, ID: 1007, Name: "ts", Transform: "identity"},
+	}}
 	b.Commit("append", dataIn(0, data("f", 1, 1000, int64(-1), 1001, int64(-1), 1002, int64(-1), 1003, int64(-1), 1005, "a/b", 1006, []byte{0, 255}, 1007, int64(-1))))
 	table, _ := load(t, b)
 	wantLines(t, pluck(inspected(t, table, MetadataFiles, InspectSpec{}), "partition"), "y=1969/m=1969-12/d=1969-12-31/h=1969-12-31-23/s=a/b/b=00ff/ts=1969-12-31T23:59:59.999999")

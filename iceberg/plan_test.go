@@ -217,8 +217,24 @@ func TestL23_NamesAndCase(t *testing.T) {
 		sensitive bool
 		want      int // field id of the leaf; 0 = error
 	}{
-		{"id", false, 1}, {"ID", false, 2}, {"Id", false, 0}, {"Id", true, 0}, {"id", true, 1}, {"other", false, 3}, {"other", true, 0}, {"a.b", false, 4}, {"A.B", false, 4},
-		{"st.x.y", false, 7}, {"st.z", true, 8}, {"ST.Z", false, 8}, {"ST.Z", true, 0}, {"_file", false, 5}, {"nope", false, 0}, {"st.nope", false, 0}, {"", false, 0}, {".", false, 0},
+		{"id", false, 1},
+		{"ID", false, 2},
+		{"Id", false, 0},
+		{"Id", true, 0},
+		{"id", true, 1},
+		{"other", false, 3},
+		{"other", true, 0},
+		{"a.b", false, 4},
+		{"A.B", false, 4},
+		{"st.x.y", false, 7},
+		{"st.z", true, 8},
+		{"ST.Z", false, 8},
+		{"ST.Z", true, 0},
+		{"_file", false, 5},
+		{"nope", false, 0},
+		{"st.nope", false, 0},
+		{"", false, 0},
+		{".", false, 0},
 	} {
 		p, err := table.Plan(t.Context(), ScanSpec{Columns: []string{c.name}, CaseSensitive: c.sensitive})
 		var selectErr *SelectError

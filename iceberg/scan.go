@@ -44,8 +44,10 @@ func (t *Table) Plan(ctx context.Context, s ScanSpec) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{table: at, selection: sel, spec: s, columns: cols}
-	p.cfg = plan.Config{Table: at.meta, Snapshot: sel.Snapshot, Schema: sel.Schema, Columns: slices.Clone(cols.leaves), Limit: s.Limit, Lazy: s.StopsEarly,
-		NoPrune: s.NoPrune, Fetcher: s.Fetcher, Cache: at.cache()}
+	p.cfg = plan.Config{
+		Table: at.meta, Snapshot: sel.Snapshot, Schema: sel.Schema, Columns: slices.Clone(cols.leaves), Limit: s.Limit, Lazy: s.StopsEarly,
+		NoPrune: s.NoPrune, Fetcher: s.Fetcher, Cache: at.cache(),
+	}
 	if s.Filter != nil {
 		if p.cfg.Filter, err = cols.bindFilter(s.Filter, sel.Schema, s.CaseSensitive); err != nil {
 			return nil, err
@@ -161,8 +163,10 @@ func (p *Plan) Explain(ctx context.Context) (Explain, error) {
 
 func (p *Plan) explain(c PlanCounts) Explain {
 	m := p.table.meta
-	e := Explain{Table: p.table.ident, MetadataFile: m.File, MetadataHow: m.How, FormatVersion: m.FormatVersion, Ref: p.selection.Ref,
-		SchemaID: p.selection.Schema.ID, TableColumns: len(p.selection.Schema.Fields), Counts: c}
+	e := Explain{
+		Table: p.table.ident, MetadataFile: m.File, MetadataHow: m.How, FormatVersion: m.FormatVersion, Ref: p.selection.Ref,
+		SchemaID: p.selection.Schema.ID, TableColumns: len(p.selection.Schema.Fields), Counts: c,
+	}
 	if s := p.selection.Snapshot; s != nil {
 		e.HasSnapshot, e.Snapshot, e.SnapshotTime = true, s.ID, s.Time
 	}

@@ -115,8 +115,10 @@ func TestTablesOfOtherWriters(t *testing.T) {
 		{"integration.readings", "id,site,late,day of", "late is null or id < 100", "late is null or id < 100"},
 		{"integration.readings", "id,price", "price between -1000.5 and 250000.125 and ok = true", "price between -1000.5 and 250000.125 and ok"},
 		{"demo.trips", "*", "", ""},
-		{"demo.trips", "trip_id,region,tip", "pickup >= timestamptz '2025-03-10T00:00:00Z' and pickup < timestamptz '2025-08-01T00:00:00Z' and region <> 'west'",
-			"pickup >= timestamptz '2025-03-10T00:00:00Z' and pickup < timestamptz '2025-08-01T00:00:00Z' and region <> 'west'"},
+		{
+			"demo.trips", "trip_id,region,tip", "pickup >= timestamptz '2025-03-10T00:00:00Z' and pickup < timestamptz '2025-08-01T00:00:00Z' and region <> 'west'",
+			"pickup >= timestamptz '2025-03-10T00:00:00Z' and pickup < timestamptz '2025-08-01T00:00:00Z' and region <> 'west'",
+		},
 	} {
 		t.Run(q.table+" "+q.columns+" "+q.where, func(t *testing.T) {
 			list, opts := "*", []lakescan.ScanOption{}

@@ -65,8 +65,10 @@ func want(c *Column, n *schema.Node, depth int) (nested.Want, error) {
 		var cn *schema.Node
 		if n != nil && child.Path != nil {
 			if cn = childNode(n, i, child.Path[len(child.Path)-1]); cn == nil {
-				return w, &CorruptError{RowGroup: -1, Page: -1, Offset: -1, Column: n.String(),
-					Reason: fmt.Sprintf("no field %q in the file", child.Path[len(child.Path)-1])}
+				return w, &CorruptError{
+					RowGroup: -1, Page: -1, Offset: -1, Column: n.String(),
+					Reason: fmt.Sprintf("no field %q in the file", child.Path[len(child.Path)-1]),
+				}
 			}
 		}
 		cw, err := want(child, cn, depth+1)

@@ -359,6 +359,7 @@ func (h entryHeap) Less(i, j int) bool {
 	x, y := h[i], h[j]
 	return cmp.Or(cmp.Compare(x.since, y.since), cmp.Compare(x.order, y.order), cmp.Compare(x.seq, y.seq)) < 0
 }
+
 func (h entryHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].index, h[j].index = i, j

@@ -51,17 +51,38 @@ func (s Stats) Add(o Stats) Stats {
 		s, o = o, s
 	}
 	for _, f := range []struct{ to, from *int64 }{
-		{&s.Files, &o.Files}, {&s.FilesEmpty, &o.FilesEmpty}, {&s.Rows, &o.Rows}, {&s.Batches, &o.Batches}, {&s.Units, &o.Units}, {&s.Waves, &o.Waves},
-		{&s.RowGroups, &o.RowGroups}, {&s.Pruned, &o.Pruned}, {&s.Requests, &o.Requests}, {&s.Bytes, &o.Bytes}, {&s.OverReadBytes, &o.OverReadBytes},
-		{&s.TailHits, &o.TailHits}, {&s.TailMiss, &o.TailMiss}, {&s.SizesCorrected, &o.SizesCorrected}, {&s.Prefetched, &o.Prefetched}, {&s.Used, &o.Used},
-		{&s.Unused, &o.Unused}, {&s.Cancelled, &o.Cancelled}, {&s.HeadWaits, &o.HeadWaits}, {&s.DepthUp, &o.DepthUp}, {&s.DepthDown, &o.DepthDown},
+		{&s.Files, &o.Files},
+		{&s.FilesEmpty, &o.FilesEmpty},
+		{&s.Rows, &o.Rows},
+		{&s.Batches, &o.Batches},
+		{&s.Units, &o.Units},
+		{&s.Waves, &o.Waves},
+		{&s.RowGroups, &o.RowGroups},
+		{&s.Pruned, &o.Pruned},
+		{&s.Requests, &o.Requests},
+		{&s.Bytes, &o.Bytes},
+		{&s.OverReadBytes, &o.OverReadBytes},
+		{&s.TailHits, &o.TailHits},
+		{&s.TailMiss, &o.TailMiss},
+		{&s.SizesCorrected, &o.SizesCorrected},
+		{&s.Prefetched, &o.Prefetched},
+		{&s.Used, &o.Used},
+		{&s.Unused, &o.Unused},
+		{&s.Cancelled, &o.Cancelled},
+		{&s.HeadWaits, &o.HeadWaits},
+		{&s.DepthUp, &o.DepthUp},
+		{&s.DepthDown, &o.DepthDown},
 		{&s.DecodedPeak, &o.DecodedPeak},
 	} {
 		*f.to += *f.from
 	}
 	for _, f := range []struct{ to, from *time.Duration }{
-		{&s.FetchWait, &o.FetchWait}, {&s.DecodeWait, &o.DecodeWait}, {&s.FetchTime, &o.FetchTime}, {&s.DecodeTime, &o.DecodeTime},
-		{&s.ConsumerTime, &o.ConsumerTime}, {&s.TeardownWait, &o.TeardownWait},
+		{&s.FetchWait, &o.FetchWait},
+		{&s.DecodeWait, &o.DecodeWait},
+		{&s.FetchTime, &o.FetchTime},
+		{&s.DecodeTime, &o.DecodeTime},
+		{&s.ConsumerTime, &o.ConsumerTime},
+		{&s.TeardownWait, &o.TeardownWait},
 	} {
 		*f.to += *f.from
 	}

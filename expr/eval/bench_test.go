@@ -61,9 +61,11 @@ func BenchmarkEval(b *testing.B) {
 		}
 		perRow(b)
 	})
-	for _, text := range []string{`i64 < 500`, `i64 between 100 and 600`, `i32 = 7`, `f64 > 0.5`, `dec > 0`, `i64 in (1, 7, 900)`, `i64 in (1, 7, 9000000)`,
+	for _, text := range []string{
+		`i64 < 500`, `i64 between 100 and 600`, `i32 = 7`, `f64 > 0.5`, `dec > 0`, `i64 in (1, 7, 900)`, `i64 in (1, 7, 9000000)`,
 		`s = 'gamma 77'`, `s > 'gamma'`, `s like 'gam%'`, `s like '%ta%5'`, `s in ('beta 5', 'mu 11')`, `d = 'gamma'`, `d like '%ta%'`,
-		`i64 < 10 and s like '%ta%5'`, `i64 < f64`, `i64 is null`} {
+		`i64 < 10 and s like '%ta%5'`, `i64 < f64`, `i64 is null`,
+	} {
 		b.Run(text, func(b *testing.B) {
 			ev, err := eval.New(bind(b, text, schema), schema)
 			if err != nil {

@@ -89,11 +89,15 @@ func literalTypes(t arrow.DataType) []arrow.DataType {
 	case *arrow.Time32Type, *arrow.Time64Type:
 		return []arrow.DataType{arrow.FixedWidthTypes.Time32s, arrow.FixedWidthTypes.Time64us, arrow.FixedWidthTypes.Time64ns, t}
 	case *arrow.Date32Type, *arrow.Date64Type, *arrow.TimestampType:
-		return []arrow.DataType{arrow.FixedWidthTypes.Date32, arrow.FixedWidthTypes.Timestamp_us, arrow.FixedWidthTypes.Timestamp_ns,
-			&arrow.TimestampType{Unit: arrow.Second}, &arrow.TimestampType{Unit: arrow.Microsecond}, t}
+		return []arrow.DataType{
+			arrow.FixedWidthTypes.Date32, arrow.FixedWidthTypes.Timestamp_us, arrow.FixedWidthTypes.Timestamp_ns,
+			&arrow.TimestampType{Unit: arrow.Second}, &arrow.TimestampType{Unit: arrow.Microsecond}, t,
+		}
 	}
-	return []arrow.DataType{arrow.PrimitiveTypes.Int64, arrow.PrimitiveTypes.Int64, arrow.PrimitiveTypes.Uint64, arrow.PrimitiveTypes.Float64, arrow.PrimitiveTypes.Float32,
-		&arrow.Decimal128Type{Precision: 4, Scale: 2}, &arrow.Decimal128Type{Precision: 30}, &arrow.Decimal256Type{Precision: 60, Scale: 3}, t, t}
+	return []arrow.DataType{
+		arrow.PrimitiveTypes.Int64, arrow.PrimitiveTypes.Int64, arrow.PrimitiveTypes.Uint64, arrow.PrimitiveTypes.Float64, arrow.PrimitiveTypes.Float32,
+		&arrow.Decimal128Type{Precision: 4, Scale: 2}, &arrow.Decimal128Type{Precision: 30}, &arrow.Decimal256Type{Precision: 60, Scale: 3}, t, t,
+	}
 }
 
 // Column is a column to make predicates over.

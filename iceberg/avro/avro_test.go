@@ -91,10 +91,22 @@ func file(t testing.TB, codec string, records int) []byte {
 }
 
 var everything = []Want{
-	{ID: 1, Slot: 0}, {ID: 2, Slot: 1}, {ID: 3, Slot: 2}, {ID: 4, Slot: 3}, {ID: 5, Slot: 4}, {ID: 6, Slot: 5}, {ID: 7, Slot: 6}, {ID: 8, Slot: 7}, {ID: 9, Slot: 8},
-	{ID: 10, Fields: []Want{{ID: 11, Slot: 9}, {ID: 12, Slot: 10}}}, {ID: 13, Slot: 0, List: true},
-	{ID: 14, Slot: 11, Keys: map[int]int{1: 11, 3: 11}, Sum: true}, {ID: 15, Keys: map[int]int{1: 12, 2147483546: 13, 9: 14}},
-	{ID: 16, Slot: 0, Each: []Want{{ID: 17, Slot: 0}, {ID: 18, Slot: 1}}}, {ID: 20, Slot: 15}, {ID: 99, Slot: 16},
+	{ID: 1, Slot: 0},
+	{ID: 2, Slot: 1},
+	{ID: 3, Slot: 2},
+	{ID: 4, Slot: 3},
+	{ID: 5, Slot: 4},
+	{ID: 6, Slot: 5},
+	{ID: 7, Slot: 6},
+	{ID: 8, Slot: 7},
+	{ID: 9, Slot: 8},
+	{ID: 10, Fields: []Want{{ID: 11, Slot: 9}, {ID: 12, Slot: 10}}},
+	{ID: 13, Slot: 0, List: true},
+	{ID: 14, Slot: 11, Keys: map[int]int{1: 11, 3: 11}, Sum: true},
+	{ID: 15, Keys: map[int]int{1: 12, 2147483546: 13, 9: 14}},
+	{ID: 16, Slot: 0, Each: []Want{{ID: 17, Slot: 0}, {ID: 18, Slot: 1}}},
+	{ID: 20, Slot: 15},
+	{ID: 99, Slot: 16},
 }
 
 func TestReadWhatWasWritten(t *testing.T) {
@@ -206,8 +218,10 @@ func TestSkipping(t *testing.T) {
 func TestSchemaRefusals(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat(`{"type":"array","items":`, 100) + `"int"` + strings.Repeat(`}`, 100)
-	for _, text := range []string{``, `{`, `"unknown"`, `[]`, `{"type":"record","name":"r","fields":[{"name":"a","type":"r"}]}`, `{"type":"array"}`,
-		`{"type":"record","name":"r","fields":[{"name":"a"}]}`, deep, `{"type":{"type":{"type":7}}}`, `{"type":"fixed","name":"f","size":-1}`} {
+	for _, text := range []string{
+		``, `{`, `"unknown"`, `[]`, `{"type":"record","name":"r","fields":[{"name":"a","type":"r"}]}`, `{"type":"array"}`,
+		`{"type":"record","name":"r","fields":[{"name":"a"}]}`, deep, `{"type":{"type":{"type":7}}}`, `{"type":"fixed","name":"f","size":-1}`,
+	} {
 		if _, err := ParseSchema([]byte(text)); err == nil {
 			t.Errorf("%.60s: no error", text)
 		}
@@ -216,8 +230,12 @@ func TestSchemaRefusals(t *testing.T) {
 		typ  string
 		want Want
 	}{
-		{`{"type":"array","items":"int"}`, Want{ID: 1}}, {`"int"`, Want{ID: 1, List: true}}, {`"int"`, Want{ID: 1, Fields: []Want{{ID: 2}}}},
-		{`["null","int","string"]`, Want{ID: 1}}, {`"string"`, Want{ID: 1, Keys: map[int]int{1: 1}}}, {`{"type":"map","values":"int"}`, Want{ID: 1, Keys: map[int]int{1: 1}}},
+		{`{"type":"array","items":"int"}`, Want{ID: 1}},
+		{`"int"`, Want{ID: 1, List: true}},
+		{`"int"`, Want{ID: 1, Fields: []Want{{ID: 2}}}},
+		{`["null","int","string"]`, Want{ID: 1}},
+		{`"string"`, Want{ID: 1, Keys: map[int]int{1: 1}}},
+		{`{"type":"map","values":"int"}`, Want{ID: 1, Keys: map[int]int{1: 1}}},
 		{`{"type":"array","items":"int"}`, Want{ID: 1, Each: []Want{{ID: 1}}}},
 	} {
 		s, err := ParseSchema([]byte(`{"type":"record","name":"r","fields":[{"name":"a","type":` + c.typ + `,"field-id":1}]}`))

@@ -141,8 +141,10 @@ func (p *publish) try(ctx context.Context, base *meta.Metadata, round int) (*met
 	if err != nil {
 		return nil, err
 	}
-	rq := request{Requirements: []jsonMap{assertUUID(base), assertHead(base), assertSchema(base)},
-		Updates: []jsonMap{{"action": "add-snapshot", "snapshot": snapshot}, setMain(base, p.snapshot)}}
+	rq := request{
+		Requirements: []jsonMap{assertUUID(base), assertHead(base), assertSchema(base)},
+		Updates:      []jsonMap{{"action": "add-snapshot", "snapshot": snapshot}, setMain(base, p.snapshot)},
+	}
 	if p.creates != nil {
 		rq.Requirements = []jsonMap{{"type": "assert-create"}}
 		rq.Updates = append(p.creates[:len(p.creates):len(p.creates)], rq.Updates...)

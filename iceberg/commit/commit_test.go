@@ -88,8 +88,10 @@ func created(t *testing.T, cfg fakerest.Config, files ...string) *lake {
 func dataFiles(names ...string) []DataFile {
 	var out []DataFile
 	for i, n := range names {
-		out = append(out, DataFile{Path: "s3://warehouse/db/t/data/" + n, Rows: int64(10 + i), Size: 1000, Nulls: map[int]int64{1: 0, 2: 3}, Values: map[int]int64{1: 10, 2: 10},
-			ColumnSizes: map[int]int64{1: 80, 2: 50}, Lower: map[int][]byte{1: {1, 0, 0, 0, 0, 0, 0, 0}, 2: []byte("a")}, Upper: map[int][]byte{1: {9, 0, 0, 0, 0, 0, 0, 0}, 2: []byte("a string longer than sixteen")}})
+		out = append(out, DataFile{
+			Path: "s3://warehouse/db/t/data/" + n, Rows: int64(10 + i), Size: 1000, Nulls: map[int]int64{1: 0, 2: 3}, Values: map[int]int64{1: 10, 2: 10},
+			ColumnSizes: map[int]int64{1: 80, 2: 50}, Lower: map[int][]byte{1: {1, 0, 0, 0, 0, 0, 0, 0}, 2: []byte("a")}, Upper: map[int][]byte{1: {9, 0, 0, 0, 0, 0, 0, 0}, 2: []byte("a string longer than sixteen")},
+		})
 	}
 	return out
 }
@@ -164,8 +166,10 @@ func TestAppendAndOverwrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"added-data-files": "1", "added-records": "10", "added-files-size": "1000", "total-data-files": "3", "total-records": "31", "total-files-size": "3000",
-		"total-delete-files": "0", "total-position-deletes": "0", "total-equality-deletes": "0", "lakescan.refresh": "{}"}
+	want := map[string]string{
+		"added-data-files": "1", "added-records": "10", "added-files-size": "1000", "total-data-files": "3", "total-records": "31", "total-files-size": "3000",
+		"total-delete-files": "0", "total-position-deletes": "0", "total-equality-deletes": "0", "lakescan.refresh": "{}",
+	}
 	if !maps.Equal(s.Summary, want) || s.Operation != "append" || s.SchemaID != 0 || s.Parent == 0 {
 		t.Errorf("snapshot %+v\nwant summary %v", s, want)
 	}
@@ -399,8 +403,10 @@ func (l *lake) addDeleteManifest(ctx context.Context) error {
 		return err
 	}
 	l.store.Put("s3://warehouse/db/t/metadata/del-list.avro", list.Bytes())
-	rq := request{Requirements: []jsonMap{assertUUID(base)}, Updates: []jsonMap{{"action": "add-snapshot", "snapshot": jsonMap{"snapshot-id": 4242, "parent-snapshot-id": mustHead(l.t, base), "sequence-number": 2,
-		"timestamp-ms": base.LastUpdated.UnixMilli() + 1, "manifest-list": "s3://warehouse/db/t/metadata/del-list.avro", "summary": jsonMap{"operation": "delete"}}}, setMain(base, 4242)}}
+	rq := request{Requirements: []jsonMap{assertUUID(base)}, Updates: []jsonMap{{"action": "add-snapshot", "snapshot": jsonMap{
+		"snapshot-id": 4242, "parent-snapshot-id": mustHead(l.t, base), "sequence-number": 2,
+		"timestamp-ms": base.LastUpdated.UnixMilli() + 1, "manifest-list": "s3://warehouse/db/t/metadata/del-list.avro", "summary": jsonMap{"operation": "delete"},
+	}}, setMain(base, 4242)}}
 	body, err := rq.bytes()
 	if err != nil {
 		return err

@@ -133,8 +133,10 @@ func TestWarehouse(t *testing.T) {
 
 func TestIsMetadataFile(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]bool{"s3://b/t/metadata/v1.metadata.json": true, "/x/00001-a.gz.metadata.json": true, "/x/v1.metadata.json.gz": true, "odd.json": true,
-		"s3://b/t": false, "s3://b/t/": false, "s3://b/t.parquet": false} {
+	for name, want := range map[string]bool{
+		"s3://b/t/metadata/v1.metadata.json": true, "/x/00001-a.gz.metadata.json": true, "/x/v1.metadata.json.gz": true, "odd.json": true,
+		"s3://b/t": false, "s3://b/t/": false, "s3://b/t.parquet": false,
+	} {
 		if IsMetadataFile(name) != want {
 			t.Errorf("%s: %v", name, !want)
 		}

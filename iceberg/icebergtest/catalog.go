@@ -164,8 +164,12 @@ func (s Suite) listing(t *testing.T) {
 		return out
 	}
 	for _, c := range []struct{ got, want []string }{
-		{tables("a", "b"), want}, {tables("x"), []string{"x.other"}}, {tables("a", "c", "d"), []string{"a.c.d.deep"}},
-		{namespaces(), []string{"a.", "x."}}, {namespaces("a"), []string{"a.b.", "a.c."}}, {namespaces("x"), nil},
+		{tables("a", "b"), want},
+		{tables("x"), []string{"x.other"}},
+		{tables("a", "c", "d"), []string{"a.c.d.deep"}},
+		{namespaces(), []string{"a.", "x."}},
+		{namespaces("a"), []string{"a.b.", "a.c."}},
+		{namespaces("x"), nil},
 	} {
 		if !slices.Equal(c.got, c.want) {
 			t.Errorf("listed %v, want %v", c.got, c.want)

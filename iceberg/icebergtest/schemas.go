@@ -65,8 +65,14 @@ func listSchema(version int) string {
 		id   int
 		name string
 		typ  string
-	}{{504, "added_files_count", `"int"`}, {505, "existing_files_count", `"int"`}, {506, "deleted_files_count", `"int"`},
-		{512, "added_rows_count", `"long"`}, {513, "existing_rows_count", `"long"`}, {514, "deleted_rows_count", `"long"`}}
+	}{
+		{504, "added_files_count", `"int"`},
+		{505, "existing_files_count", `"int"`},
+		{506, "deleted_files_count", `"int"`},
+		{512, "added_rows_count", `"long"`},
+		{513, "existing_rows_count", `"long"`},
+		{514, "deleted_rows_count", `"long"`},
+	}
 	for _, c := range counts {
 		if version == 1 {
 			f = append(f, optional(c.id, c.name, c.typ))
@@ -74,8 +80,10 @@ func listSchema(version int) string {
 			f = append(f, required(c.id, c.name, c.typ))
 		}
 	}
-	summary := `{"type":"array","items":{"type":"record","name":"r508","fields":[` + strings.Join([]string{required(509, "contains_null", `"boolean"`),
-		optional(518, "contains_nan", `"boolean"`), optional(510, "lower_bound", `"bytes"`), optional(511, "upper_bound", `"bytes"`)}, ",") + `]},"element-id":508}`
+	summary := `{"type":"array","items":{"type":"record","name":"r508","fields":[` + strings.Join([]string{
+		required(509, "contains_null", `"boolean"`),
+		optional(518, "contains_nan", `"boolean"`), optional(510, "lower_bound", `"bytes"`), optional(511, "upper_bound", `"bytes"`),
+	}, ",") + `]},"element-id":508}`
 	f = append(f, optional(507, "partitions", summary), optional(519, "key_metadata", `"bytes"`))
 	if version >= 3 {
 		f = append(f, optional(520, "first_row_id", `"long"`))

@@ -196,8 +196,10 @@ func (b *Table) Commit(operation string, files ...File) int64 {
 			}
 		}
 	}
-	s := map[string]any{"snapshot-id": id, "timestamp-ms": 1_600_000_000_000 + id, "manifest-list": b.list(id), "schema-id": len(b.schemas) - 1,
-		"summary": map[string]any{"operation": operation}}
+	s := map[string]any{
+		"snapshot-id": id, "timestamp-ms": 1_600_000_000_000 + id, "manifest-list": b.list(id), "schema-id": len(b.schemas) - 1,
+		"summary": map[string]any{"operation": operation},
+	}
 	if n := len(b.snapshots); n > 0 {
 		s["parent-snapshot-id"] = b.snapshots[n-1]["snapshot-id"]
 	}
@@ -227,11 +229,15 @@ func (b *Table) encode(a Avro) []byte {
 // manifest writes one and returns its row of the list.
 func (b *Table) manifest(snapshot int64, deletes bool, spec int, files []File) map[string]any {
 	b.t.Helper()
-	row := map[string]any{"partition_spec_id": spec, "content": 0, "sequence_number": b.sequence, "min_sequence_number": b.sequence, "added_snapshot_id": snapshot,
-		"existing_files_count": 0, "existing_rows_count": 0, "deleted_files_count": 0, "deleted_rows_count": 0}
+	row := map[string]any{
+		"partition_spec_id": spec, "content": 0, "sequence_number": b.sequence, "min_sequence_number": b.sequence, "added_snapshot_id": snapshot,
+		"existing_files_count": 0, "existing_rows_count": 0, "deleted_files_count": 0, "deleted_rows_count": 0,
+	}
 	var added, addedRows, gone, goneRows int64
-	a := Avro{Schema: b.entrySchema(spec), Deflate: true, Header: map[string]string{"format-version": strconv.Itoa(b.Version), "partition-spec-id": strconv.Itoa(spec),
-		"partition-spec": string(b.json(b.specFields(spec))), "schema": string(b.json(b.schemas[len(b.schemas)-1]))}}
+	a := Avro{Schema: b.entrySchema(spec), Deflate: true, Header: map[string]string{
+		"format-version": strconv.Itoa(b.Version), "partition-spec-id": strconv.Itoa(spec),
+		"partition-spec": string(b.json(b.specFields(spec))), "schema": string(b.json(b.schemas[len(b.schemas)-1])),
+	}}
 	for _, f := range files {
 		if f.Deleted {
 			gone, goneRows = gone+1, goneRows+f.Rows
@@ -283,9 +289,11 @@ func (b *Table) entry(snapshot int64, f File) map[string]any {
 	}
 	partition := map[string]any{}
 	maps.Copy(partition, f.Partition)
-	file := map[string]any{"content": f.Content, "file_path": f.Path, "file_format": format, "partition": partition, "record_count": f.Rows,
+	file := map[string]any{
+		"content": f.Content, "file_path": f.Path, "file_format": format, "partition": partition, "record_count": f.Rows,
 		"file_size_in_bytes": f.Size, "block_size_in_bytes": int64(64 << 20),
-		"lower_bounds": pairs(f.Lower), "upper_bounds": pairs(f.Upper), "value_counts": pairs(f.Values), "null_value_counts": pairs(f.Nulls), "nan_value_counts": pairs(f.NaNs)}
+		"lower_bounds": pairs(f.Lower), "upper_bounds": pairs(f.Upper), "value_counts": pairs(f.Values), "null_value_counts": pairs(f.Nulls), "nan_value_counts": pairs(f.NaNs),
+	}
 	if f.EqualityIDs != nil {
 		var ids []any
 		for _, id := range f.EqualityIDs {
@@ -365,10 +373,12 @@ func (b *Table) Export() {
 // Metadata is the document as it would be saved.
 func (b *Table) Metadata() []byte {
 	b.t.Helper()
-	doc := map[string]any{"format-version": b.Version, "table-uuid": "9c12d441-03fe-4693-9a96-a0705ddf69c1", "location": b.Location, "last-updated-ms": 1_700_000_000_000,
+	doc := map[string]any{
+		"format-version": b.Version, "table-uuid": "9c12d441-03fe-4693-9a96-a0705ddf69c1", "location": b.Location, "last-updated-ms": 1_700_000_000_000,
 		"last-column-id": 1000, "properties": b.Properties, "current-snapshot-id": nil, "snapshots": b.snapshots, "snapshot-log": []any{}, "metadata-log": []any{},
 		"schemas": b.schemas, "current-schema-id": len(b.schemas) - 1, "default-spec-id": len(b.specs) - 1, "last-partition-id": 1999,
-		"sort-orders": []any{map[string]any{"order-id": 0, "fields": []any{}}}, "default-sort-order-id": 0}
+		"sort-orders": []any{map[string]any{"order-id": 0, "fields": []any{}}}, "default-sort-order-id": 0,
+	}
 	var specs, log []any
 	for id := range b.specs {
 		specs = append(specs, map[string]any{"spec-id": id, "fields": b.specFields(id)})

@@ -24,9 +24,11 @@ func field(name string, t arrow.DataType) arrow.Field {
 
 // Snapshots lists the snapshots that the document holds, in its order.
 func Snapshots(m *meta.Metadata) *Result {
-	s := arrow.NewSchema([]arrow.Field{field("committed_at", stamp), field("snapshot_id", long), field("parent_id", long), field("sequence_number", long),
+	s := arrow.NewSchema([]arrow.Field{
+		field("committed_at", stamp), field("snapshot_id", long), field("parent_id", long), field("sequence_number", long),
 		field("operation", text), field("schema_id", int32s), field("refs", arrow.ListOf(text)), field("manifest_list", text), field("first_row_id", long),
-		field("summary", arrow.MapOf(text, text))}, nil)
+		field("summary", arrow.MapOf(text, text)),
+	}, nil)
 	return &Result{s, func(_ context.Context, w *writer) error {
 		refs := map[int64]listValue{}
 		for _, name := range slices.Sorted(maps.Keys(m.Refs)) {
@@ -78,8 +80,10 @@ func History(m *meta.Metadata) *Result {
 
 // Refs lists branches and tags by name.
 func Refs(m *meta.Metadata) *Result {
-	s := arrow.NewSchema([]arrow.Field{field("name", text), field("type", text), field("snapshot_id", long), field("max_reference_age_in_ms", long),
-		field("min_snapshots_to_keep", int32s), field("max_snapshot_age_in_ms", long)}, nil)
+	s := arrow.NewSchema([]arrow.Field{
+		field("name", text), field("type", text), field("snapshot_id", long), field("max_reference_age_in_ms", long),
+		field("min_snapshots_to_keep", int32s), field("max_snapshot_age_in_ms", long),
+	}, nil)
 	return &Result{s, func(_ context.Context, w *writer) error {
 		for _, name := range slices.Sorted(maps.Keys(m.Refs)) {
 			r, kind := m.Refs[name], "BRANCH"

@@ -17,10 +17,12 @@ import (
 // Manifests lists the manifests of the snapshot in the order of its list.
 func Manifests(c *plan.Config) *Result {
 	summary := arrow.ListOf(arrow.StructOf(field("field", text), field("contains_null", flag), field("contains_nan", flag), field("lower_bound", text), field("upper_bound", text)))
-	s := arrow.NewSchema([]arrow.Field{field("content", text), field("path", text), field("length", long), field("partition_spec_id", int32s), field("sequence_number", long),
+	s := arrow.NewSchema([]arrow.Field{
+		field("content", text), field("path", text), field("length", long), field("partition_spec_id", int32s), field("sequence_number", long),
 		field("min_sequence_number", long), field("added_snapshot_id", long), field("added_files_count", long), field("existing_files_count", long), field("deleted_files_count", long),
 		field("added_rows_count", long), field("existing_rows_count", long), field("deleted_rows_count", long), field("first_row_id", long), field("encrypted", flag),
-		field("partition_summaries", summary)}, nil)
+		field("partition_summaries", summary),
+	}, nil)
 	return &Result{s, func(ctx context.Context, w *writer) error {
 		files, err := c.Files(ctx)
 		if err != nil {
@@ -80,11 +82,13 @@ var formats = [...]string{manifest.Foreign: "", manifest.Parquet: "PARQUET", man
 func Files(c *plan.Config, limit int64) *Result {
 	partition := manifest.PartitionStruct(c.Table, c.Schema)
 	leaves := metricColumns(c.Schema)
-	s := arrow.NewSchema([]arrow.Field{field("content", text), field("file_path", text), field("file_format", text), field("spec_id", int32s), field("partition", text),
+	s := arrow.NewSchema([]arrow.Field{
+		field("content", text), field("file_path", text), field("file_format", text), field("spec_id", int32s), field("partition", text),
 		field("record_count", long), field("file_size_in_bytes", long), field("sequence_number", long), field("file_sequence_number", long), field("snapshot_id", long),
 		field("status", text), field("first_row_id", long), field("sort_order_id", int32s), field("equality_ids", arrow.ListOf(int32s)), field("referenced_data_file", text),
 		field("content_offset", long), field("content_size_in_bytes", long), field("encrypted", flag), field("partition_values", partition),
-		field("readable_metrics", metricsStruct(leaves))}, nil)
+		field("readable_metrics", metricsStruct(leaves)),
+	}, nil)
 	return &Result{s, func(ctx context.Context, w *writer) error {
 		p := manifest.Projection{Schema: c.Schema}
 		for _, l := range leaves {
@@ -207,9 +211,11 @@ func (c metricColumn) value(m manifest.Metric, size int64) structValue {
 // Partitions adds up the live files of each partition, in the order of first sight.
 func Partitions(c *plan.Config) *Result {
 	partition := manifest.PartitionStruct(c.Table, c.Schema)
-	s := arrow.NewSchema([]arrow.Field{field("partition", text), field("spec_id", int32s), field("record_count", long), field("file_count", long), field("total_data_file_size_in_bytes", long),
+	s := arrow.NewSchema([]arrow.Field{
+		field("partition", text), field("spec_id", int32s), field("record_count", long), field("file_count", long), field("total_data_file_size_in_bytes", long),
 		field("position_delete_record_count", long), field("position_delete_file_count", long), field("equality_delete_record_count", long), field("equality_delete_file_count", long),
-		field("last_sequence_number", long), field("partition_values", partition)}, nil)
+		field("last_sequence_number", long), field("partition_values", partition),
+	}, nil)
 	return &Result{s, func(ctx context.Context, w *writer) error {
 		byKey, order := map[string]*partitionSum{}, []*partitionSum(nil)
 		for e, err := range c.Entries(ctx, manifest.Projection{Schema: c.Schema}, false) {

@@ -175,9 +175,18 @@ func (d *Decoder) compile(s *avro.Schema, spec *meta.Spec) (*layout, error) {
 	l.bounds = l.metrics
 	l.sizes = l.metrics + 3*len(d.proj.Metrics)
 	fields := []avro.Want{
-		{ID: 134, Slot: slotContent}, {ID: 100, Slot: slotPath}, {ID: 101, Slot: slotFormat}, {ID: 103, Slot: slotRows}, {ID: 104, Slot: slotSize},
-		{ID: 131, Slot: slotKey}, {ID: 140, Slot: slotSortOrder}, {ID: 142, Slot: slotFirstRow}, {ID: 143, Slot: slotReferenced},
-		{ID: 144, Slot: slotBlobOffset}, {ID: 145, Slot: slotBlobSize}, {ID: 135, Slot: slotEqualityIDs, List: true},
+		{ID: 134, Slot: slotContent},
+		{ID: 100, Slot: slotPath},
+		{ID: 101, Slot: slotFormat},
+		{ID: 103, Slot: slotRows},
+		{ID: 104, Slot: slotSize},
+		{ID: 131, Slot: slotKey},
+		{ID: 140, Slot: slotSortOrder},
+		{ID: 142, Slot: slotFirstRow},
+		{ID: 143, Slot: slotReferenced},
+		{ID: 144, Slot: slotBlobOffset},
+		{ID: 145, Slot: slotBlobSize},
+		{ID: 135, Slot: slotEqualityIDs, List: true},
 	}
 	if len(tuple) > 0 {
 		fields = append(fields, avro.Want{ID: 102, Fields: tuple})

@@ -170,10 +170,12 @@ func (r *Reader) fill() (live bool, err error) {
 	if status != int64(Existing) && status != int64(Added) {
 		return false, fmt.Errorf("status %d", status)
 	}
-	*e = Entry{Status: Status(status), Encrypted: row.Bytes[slotKey] != nil, Snapshot: r.num(slotSnapshot, r.file.AddedSnapshot),
+	*e = Entry{
+		Status: Status(status), Encrypted: row.Bytes[slotKey] != nil, Snapshot: r.num(slotSnapshot, r.file.AddedSnapshot),
 		Path: row.Bytes[slotPath], Rows: r.num(slotRows, -1), Size: max(r.num(slotSize, -1), -1), ColumnBytes: max(r.num(slotColumnBytes, 0), 0),
 		SortOrder: int(r.num(slotSortOrder, -1)), Referenced: row.Bytes[slotReferenced], BlobOffset: r.num(slotBlobOffset, -1),
-		BlobSize: r.num(slotBlobSize, -1), EqualityIDs: row.List[slotEqualityIDs], Tuple: e.Tuple[:0], row: row, lay: r.lay}
+		BlobSize: r.num(slotBlobSize, -1), EqualityIDs: row.List[slotEqualityIDs], Tuple: e.Tuple[:0], row: row, lay: r.lay,
+	}
 	if len(e.Path) == 0 || e.Rows < 0 {
 		return false, fmt.Errorf("no path or no record count")
 	}

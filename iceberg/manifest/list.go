@@ -51,8 +51,10 @@ func (f *File) NoLiveFiles() bool { return f.AddedFiles == 0 && f.ExistingFiles 
 
 // Inline is a manifest named by a snapshot of format version 1, without a list.
 func Inline(path string) File {
-	return File{Path: path, Length: -1, SpecID: -1, AddedFiles: -1, ExistingFiles: -1, DeletedFiles: -1,
-		AddedRows: -1, ExistingRows: -1, DeletedRows: -1, FirstRowID: -1}
+	return File{
+		Path: path, Length: -1, SpecID: -1, AddedFiles: -1, ExistingFiles: -1, DeletedFiles: -1,
+		AddedRows: -1, ExistingRows: -1, DeletedRows: -1, FirstRowID: -1,
+	}
 }
 
 // Slots of a list's rows.
@@ -86,10 +88,21 @@ const (
 
 // Field ids of the specification, "Manifest Lists".
 var listWant = []avro.Want{
-	{ID: 500, Slot: listPath}, {ID: 501, Slot: listLength}, {ID: 502, Slot: listSpec}, {ID: 517, Slot: listContent}, {ID: 515, Slot: listSequence},
-	{ID: 516, Slot: listMinSequence}, {ID: 503, Slot: listSnapshot}, {ID: 504, Slot: listAddedFiles}, {ID: 505, Slot: listExistingFiles},
-	{ID: 506, Slot: listDeletedFiles}, {ID: 512, Slot: listAddedRows}, {ID: 513, Slot: listExistingRows}, {ID: 514, Slot: listDeletedRows},
-	{ID: 519, Slot: listKey}, {ID: 520, Slot: listFirstRow},
+	{ID: 500, Slot: listPath},
+	{ID: 501, Slot: listLength},
+	{ID: 502, Slot: listSpec},
+	{ID: 517, Slot: listContent},
+	{ID: 515, Slot: listSequence},
+	{ID: 516, Slot: listMinSequence},
+	{ID: 503, Slot: listSnapshot},
+	{ID: 504, Slot: listAddedFiles},
+	{ID: 505, Slot: listExistingFiles},
+	{ID: 506, Slot: listDeletedFiles},
+	{ID: 512, Slot: listAddedRows},
+	{ID: 513, Slot: listExistingRows},
+	{ID: 514, Slot: listDeletedRows},
+	{ID: 519, Slot: listKey},
+	{ID: 520, Slot: listFirstRow},
 	{ID: 507, Slot: listSummaries, Each: []avro.Want{{ID: 509, Slot: summaryNull}, {ID: 518, Slot: summaryNaN}, {ID: 510, Slot: summaryLower}, {ID: 511, Slot: summaryUpper}}},
 }
 
@@ -159,8 +172,10 @@ func listFile(row *avro.Row) (File, error) {
 		return m, errors.New("a manifest without a path")
 	}
 	for _, in := range row.Each[listSummaries] {
-		s := Summary{ContainsNull: !in.Has[summaryNull] || in.Num[summaryNull] != 0, ContainsNaN: Unsaid,
-			Lower: bytes.Clone(in.Bytes[summaryLower]), Upper: bytes.Clone(in.Bytes[summaryUpper])}
+		s := Summary{
+			ContainsNull: !in.Has[summaryNull] || in.Num[summaryNull] != 0, ContainsNaN: Unsaid,
+			Lower: bytes.Clone(in.Bytes[summaryLower]), Upper: bytes.Clone(in.Bytes[summaryUpper]),
+		}
 		if in.Has[summaryNaN] {
 			s.ContainsNaN = Tri(in.Num[summaryNaN])
 		}

@@ -109,9 +109,11 @@ func TestListsReadWhatWasWritten(t *testing.T) {
 	t.Parallel()
 	for version := 1; version <= 3; version++ {
 		files := []File{
-			{Path: "s3://b/m0", Length: 100, SpecID: 2, Sequence: 5, MinSequence: 4, AddedSnapshot: 77, AddedFiles: 1, ExistingFiles: 2, DeletedFiles: 3,
+			{
+				Path: "s3://b/m0", Length: 100, SpecID: 2, Sequence: 5, MinSequence: 4, AddedSnapshot: 77, AddedFiles: 1, ExistingFiles: 2, DeletedFiles: 3,
 				AddedRows: 10, ExistingRows: 20, DeletedRows: 30, FirstRowID: -1,
-				Partitions: []Summary{{ContainsNull: true, ContainsNaN: Unsaid}, {ContainsNaN: Yes, Lower: []byte{}, Upper: []byte("x")}}},
+				Partitions: []Summary{{ContainsNull: true, ContainsNaN: Unsaid}, {ContainsNaN: Yes, Lower: []byte{}, Upper: []byte("x")}},
+			},
 			{Path: "s3://b/m1", Length: 9, FirstRowID: -1, Partitions: []Summary{}},
 		}
 		if version >= 2 {
@@ -139,9 +141,11 @@ func TestEntriesReadWhatWasWritten(t *testing.T) {
 	t.Parallel()
 	m := table(t, 3)
 	uuid := bytes.Repeat([]byte{0xab}, 16)
-	part := map[int]expr.Literal{1000: {Value: int64(-7)}, 1001: {Value: "dé"}, 1002: {Value: int64(-1)}, 1003: {Value: big.NewInt(-129)}, 1004: {Value: uuid},
+	part := map[int]expr.Literal{
+		1000: {Value: int64(-7)}, 1001: {Value: "dé"}, 1002: {Value: int64(-1)}, 1003: {Value: big.NewInt(-129)}, 1004: {Value: uuid},
 		1005: {Value: math.NaN()}, 1006: {Value: []byte{0, 255}}, 1007: {Value: true}, 1008: {Value: big.NewInt(5000)}, 1009: {Value: -1.5},
-		1010: {Value: int64(5)}, 1011: {Value: int64(-3)}, 1012: {Value: []byte{1, 2, 3}}}
+		1010: {Value: int64(5)}, 1011: {Value: int64(-3)}, 1012: {Value: []byte{1, 2, 3}},
+	}
 	full := NewFile("s3://b/f0.parquet", 40, 999)
 	full.Partition = part
 	full.ColumnSizes, full.Values, full.Nulls, full.NaNs = map[int]int64{1: 100, 2: 50, 3: 7}, map[int]int64{1: 40, 2: 40}, map[int]int64{1: 0}, map[int]int64{7: 3}
@@ -238,8 +242,14 @@ func TestLogicalTypesAreConvertedByTheirUnit(t *testing.T) {
 		typ      arrow.DataType
 		in, want int64
 	}{
-		{"timestamp-millis", us, -1, -1000}, {"timestamp-micros", us, 7, 7}, {"timestamp-nanos", us, -1, -1}, {"timestamp-nanos", us, 1999, 1},
-		{"timestamp-micros", ns, 7, 7000}, {"time-millis", arrow.FixedWidthTypes.Time64us, 7, 7000}, {"", us, 7, 7}, {"date", us, -1, -86400e6},
+		{"timestamp-millis", us, -1, -1000},
+		{"timestamp-micros", us, 7, 7},
+		{"timestamp-nanos", us, -1, -1},
+		{"timestamp-nanos", us, 1999, 1},
+		{"timestamp-micros", ns, 7, 7000},
+		{"time-millis", arrow.FixedWidthTypes.Time64us, 7, 7000},
+		{"", us, 7, 7},
+		{"date", us, -1, -86400e6},
 		{"date", arrow.FixedWidthTypes.Date32, 5, 5},
 	} {
 		f, err := newTupleField(1000, 0, &avro.Schema{Kind: avro.Long, Logical: c.logical}, c.typ)
@@ -251,8 +261,10 @@ func TestLogicalTypesAreConvertedByTheirUnit(t *testing.T) {
 		stored avro.Schema
 		typ    arrow.DataType
 	}{
-		{avro.Schema{Kind: avro.String}, arrow.PrimitiveTypes.Int64}, {avro.Schema{Kind: avro.Double}, arrow.PrimitiveTypes.Int32},
-		{avro.Schema{Kind: avro.Fixed, Logical: "decimal", Scale: 3}, &arrow.Decimal128Type{Precision: 9, Scale: 2}}, {avro.Schema{Kind: avro.Int}, arrow.BinaryTypes.String},
+		{avro.Schema{Kind: avro.String}, arrow.PrimitiveTypes.Int64},
+		{avro.Schema{Kind: avro.Double}, arrow.PrimitiveTypes.Int32},
+		{avro.Schema{Kind: avro.Fixed, Logical: "decimal", Scale: 3}, &arrow.Decimal128Type{Precision: 9, Scale: 2}},
+		{avro.Schema{Kind: avro.Int}, arrow.BinaryTypes.String},
 	} {
 		if _, err := newTupleField(1, 0, &c.stored, c.typ); err == nil {
 			t.Errorf("%+v as %s was taken", c.stored, c.typ)
@@ -318,7 +330,10 @@ func TestL04_HeaderAgainstList(t *testing.T) {
 		written, got int
 		ok           bool
 	}{
-		{"same", 1, 1, true}, {"header empty, list partitioned", 0, 1, false}, {"header partitioned, list empty", 1, 0, false}, {"other transform of the same field id", 4, 1, false},
+		{"same", 1, 1, true},
+		{"header empty, list partitioned", 0, 1, false},
+		{"header partitioned, list empty", 1, 0, false},
+		{"other transform of the same field id", 4, 1, false},
 		{"header with void fields", 3, 3, true},
 	} {
 		_, err := read(NewDecoder(m, Projection{}), write(t, m, c.written, true, "", e), &File{Path: "m.avro", SpecID: c.got, Deletes: true})

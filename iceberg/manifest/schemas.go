@@ -55,14 +55,18 @@ func optional(id int, name string, typ any) avroField {
 
 // pairsType is a map with integer keys.
 func pairsType(key, value int, valueType string) any {
-	return avroArray{Type: "array", Logical: "map", Items: avroRecord{Type: "record", Name: fmt.Sprintf("k%d_v%d", key, value),
-		Fields: []avroField{required(key, "key", "int"), required(value, "value", valueType)}}}
+	return avroArray{Type: "array", Logical: "map", Items: avroRecord{
+		Type: "record", Name: fmt.Sprintf("k%d_v%d", key, value),
+		Fields: []avroField{required(key, "key", "int"), required(value, "value", valueType)},
+	}}
 }
 
 // listSchema is the schema of a manifest list of one format version.
 func listSchema(version int) []byte {
-	summary := avroRecord{Type: "record", Name: "r508", Fields: []avroField{required(509, "contains_null", "boolean"),
-		optional(518, "contains_nan", "boolean"), optional(510, "lower_bound", "bytes"), optional(511, "upper_bound", "bytes")}}
+	summary := avroRecord{Type: "record", Name: "r508", Fields: []avroField{
+		required(509, "contains_null", "boolean"),
+		optional(518, "contains_nan", "boolean"), optional(510, "lower_bound", "bytes"), optional(511, "upper_bound", "bytes"),
+	}}
 	fields := []avroField{required(500, "manifest_path", "string"), required(501, "manifest_length", "long"), required(502, "partition_spec_id", "int")}
 	if version >= 2 {
 		fields = append(fields, required(517, "content", "int"), required(515, "sequence_number", "long"), required(516, "min_sequence_number", "long"))
@@ -158,8 +162,10 @@ func partitionAvro(t arrow.DataType) (any, error) {
 	case *arrow.FixedSizeBinaryType:
 		return avroLogical{Type: "fixed", Name: fmt.Sprintf("fixed_%d", t.ByteWidth), Size: t.ByteWidth}, nil
 	case *arrow.Decimal128Type:
-		return avroLogical{Type: "fixed", Logical: "decimal", Name: fmt.Sprintf("decimal_%d_%d", t.Precision, t.Scale),
-			Size: decimalBytes(t.Precision), Precision: t.Precision, Scale: &t.Scale}, nil
+		return avroLogical{
+			Type: "fixed", Logical: "decimal", Name: fmt.Sprintf("decimal_%d_%d", t.Precision, t.Scale),
+			Size: decimalBytes(t.Precision), Precision: t.Precision, Scale: &t.Scale,
+		}, nil
 	}
 	return nil, fmt.Errorf("manifest: no partition values of type %s", t)
 }

@@ -214,8 +214,10 @@ func NewWriter(w io.Writer, c WriterConfig) (*Writer, error) {
 		return nil, err
 	}
 	content := map[bool]string{false: "data", true: "deletes"}[c.Deletes]
-	head := map[string]string{"schema": string(c.SchemaJSON), "partition-spec": string(spec), "partition-spec-id": strconv.Itoa(c.Spec.ID),
-		"format-version": strconv.Itoa(c.Version)}
+	head := map[string]string{
+		"schema": string(c.SchemaJSON), "partition-spec": string(spec), "partition-spec-id": strconv.Itoa(c.Spec.ID),
+		"format-version": strconv.Itoa(c.Version),
+	}
 	if c.Version >= 2 {
 		head["content"] = content
 	} else if c.Deletes {

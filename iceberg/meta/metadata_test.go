@@ -49,8 +49,10 @@ func field(id int, name string, typ any) any {
 }
 
 func snapshot(id, parent int64, ms int64, schemaID any) any {
-	s := map[string]any{"snapshot-id": id, "sequence-number": 1, "timestamp-ms": ms, "manifest-list": fmt.Sprintf("s3://b/t/%d.avro", id),
-		"summary": map[string]any{"operation": "append", "n": "1", "odd": 7}}
+	s := map[string]any{
+		"snapshot-id": id, "sequence-number": 1, "timestamp-ms": ms, "manifest-list": fmt.Sprintf("s3://b/t/%d.avro", id),
+		"summary": map[string]any{"operation": "append", "n": "1", "odd": 7},
+	}
 	if parent != 0 {
 		s["parent-snapshot-id"] = parent
 	}
@@ -75,8 +77,10 @@ func TestL17_SchemaOfEachVersion(t *testing.T) {
 	m := mustParse(t, doc(t, 2, map[string]any{
 		"schemas":           []any{schema(0, field(1, "a", "int"), field(2, "b", "string")), schema(1, field(1, "a", "int"), field(3, "c", "long"))},
 		"current-schema-id": 1, "current-snapshot-id": 10, "snapshots": []any{snapshot(10, 0, 1000, 0), snapshot(11, 0, 2000, nil)},
-		"refs": map[string]any{"main": map[string]any{"snapshot-id": 10, "type": "branch"}, "side": map[string]any{"snapshot-id": 11, "type": "branch"},
-			"v1": map[string]any{"snapshot-id": 10, "type": "tag"}},
+		"refs": map[string]any{
+			"main": map[string]any{"snapshot-id": 10, "type": "branch"}, "side": map[string]any{"snapshot-id": 11, "type": "branch"},
+			"v1": map[string]any{"snapshot-id": 10, "type": "tag"},
+		},
 		"snapshot-log": []any{map[string]any{"snapshot-id": 10, "timestamp-ms": 1000}},
 	}))
 	for _, c := range []struct {
@@ -206,10 +210,12 @@ func TestL41_V1Forms(t *testing.T) {
 	inline := map[string]any{"snapshot-id": 1, "timestamp-ms": 1, "manifests": []any{"m1.avro", "m2.avro"}}
 	both := map[string]any{"snapshot-id": 2, "timestamp-ms": 1, "manifests": []any{"m1.avro"}, "manifest-list": "list.avro"}
 	empty := map[string]any{"snapshot-id": 3, "timestamp-ms": 1, "manifests": []any{}}
-	m := mustParse(t, doc(t, 1, map[string]any{"schemas": nil, "current-schema-id": nil, "partition-specs": nil, "default-spec-id": nil, "table-uuid": nil,
+	m := mustParse(t, doc(t, 1, map[string]any{
+		"schemas": nil, "current-schema-id": nil, "partition-specs": nil, "default-spec-id": nil, "table-uuid": nil,
 		"last-sequence-number": nil, "last-partition-id": nil, "schema": map[string]any{"type": "struct", "fields": []any{field(1, "a", "int")}},
 		"partition-spec": []any{map[string]any{"source-id": 1, "transform": "bucket[4]", "name": "a_b"}, map[string]any{"source-id": 1, "transform": "identity", "name": "a"}},
-		"snapshots":      []any{inline, both, empty}}))
+		"snapshots":      []any{inline, both, empty},
+	}))
 	if f := m.Specs[0].Fields; len(f) != 2 || f[0].FieldID != 1000 || f[1].FieldID != 1001 || f[0].Transform.String() != "bucket[4]" {
 		t.Errorf("spec %+v", f)
 	}
@@ -355,15 +361,28 @@ func TestL21_DefaultsByTheSingleValueRules(t *testing.T) {
 		typ, json string
 		want      any
 	}{
-		{"boolean", "true", true}, {"int", "34", int64(34)}, {"long", "9223372036854775807", int64(math.MaxInt64)},
-		{"float", "1.5", 1.5}, {"double", "-0.5", -0.5}, {"double", `"Infinity"`, math.Inf(1)},
-		{"decimal(9, 2)", `"14.20"`, big.NewInt(1420)}, {"decimal(9, 2)", `"-0.05"`, big.NewInt(-5)}, {"decimal(9,2)", `"2E+3"`, big.NewInt(200000)},
-		{"decimal(9,2)", `"7"`, big.NewInt(700)}, {"date", `"2017-11-16"`, date(2017, 11, 16)}, {"date", `"1969-12-31"`, int64(-1)},
-		{"time", `"22:31:08.123456"`, int64(81068123456)}, {"timestamp", `"2017-11-16T22:31:08.123456"`, at.UnixMicro()},
-		{"timestamptz", `"2017-11-16T22:31:08.123456+00:00"`, at.UnixMicro()}, {"timestamptz", `"2017-11-17T00:31:08.123456+02:00"`, at.UnixMicro()},
-		{"timestamp_ns", `"2017-11-16T22:31:08.123456789"`, at.UnixNano() + 789}, {"timestamp", `"2017-11-16T22:31"`, at.Truncate(time.Minute).UnixMicro()},
-		{"string", `"iceberg"`, "iceberg"}, {"uuid", `"f79c3e09-677c-4bbd-a479-3f349cb785e7"`, []byte("\xf7\x9c\x3e\x09\x67\x7c\x4b\xbd\xa4\x79\x3f\x34\x9c\xb7\x85\xe7")},
-		{"fixed[4]", `"000102ff"`, []byte{0, 1, 2, 255}}, {"binary", `""`, []byte{}},
+		{"boolean", "true", true},
+		{"int", "34", int64(34)},
+		{"long", "9223372036854775807", int64(math.MaxInt64)},
+		{"float", "1.5", 1.5},
+		{"double", "-0.5", -0.5},
+		{"double", `"Infinity"`, math.Inf(1)},
+		{"decimal(9, 2)", `"14.20"`, big.NewInt(1420)},
+		{"decimal(9, 2)", `"-0.05"`, big.NewInt(-5)},
+		{"decimal(9,2)", `"2E+3"`, big.NewInt(200000)},
+		{"decimal(9,2)", `"7"`, big.NewInt(700)},
+		{"date", `"2017-11-16"`, date(2017, 11, 16)},
+		{"date", `"1969-12-31"`, int64(-1)},
+		{"time", `"22:31:08.123456"`, int64(81068123456)},
+		{"timestamp", `"2017-11-16T22:31:08.123456"`, at.UnixMicro()},
+		{"timestamptz", `"2017-11-16T22:31:08.123456+00:00"`, at.UnixMicro()},
+		{"timestamptz", `"2017-11-17T00:31:08.123456+02:00"`, at.UnixMicro()},
+		{"timestamp_ns", `"2017-11-16T22:31:08.123456789"`, at.UnixNano() + 789},
+		{"timestamp", `"2017-11-16T22:31"`, at.Truncate(time.Minute).UnixMicro()},
+		{"string", `"iceberg"`, "iceberg"},
+		{"uuid", `"f79c3e09-677c-4bbd-a479-3f349cb785e7"`, []byte("\xf7\x9c\x3e\x09\x67\x7c\x4b\xbd\xa4\x79\x3f\x34\x9c\xb7\x85\xe7")},
+		{"fixed[4]", `"000102ff"`, []byte{0, 1, 2, 255}},
+		{"binary", `""`, []byte{}},
 	} {
 		typ, err := parseTypeText(c.typ)
 		if err != nil {
@@ -376,8 +395,18 @@ func TestL21_DefaultsByTheSingleValueRules(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ typ, json string }{
-		{"int", "2147483648"}, {"int", "1.5"}, {"decimal(3,2)", `"14.20"`}, {"decimal(9,2)", `"1.234"`}, {"decimal(9,2)", `"1E+999999"`}, {"uuid", `"abc"`},
-		{"fixed[2]", `"00"`}, {"date", `"2017-13-01"`}, {"boolean", `"true"`}, {"timestamptz", `"2017-11-16T22:31:08"`}, {"variant", `1`}, {"time", `"25:00:00"`},
+		{"int", "2147483648"},
+		{"int", "1.5"},
+		{"decimal(3,2)", `"14.20"`},
+		{"decimal(9,2)", `"1.234"`},
+		{"decimal(9,2)", `"1E+999999"`},
+		{"uuid", `"abc"`},
+		{"fixed[2]", `"00"`},
+		{"date", `"2017-13-01"`},
+		{"boolean", `"true"`},
+		{"timestamptz", `"2017-11-16T22:31:08"`},
+		{"variant", `1`},
+		{"time", `"25:00:00"`},
 	} {
 		typ, _ := parseTypeText(c.typ)
 		if lit, ok, err := (Field{Type: typ, Initial: json.RawMessage(c.json)}).Default(); err == nil {
@@ -391,16 +420,22 @@ func TestL21_DefaultsByTheSingleValueRules(t *testing.T) {
 
 func TestSnapshotMembers(t *testing.T) {
 	t.Parallel()
-	m := mustParse(t, doc(t, 3, map[string]any{"next-row-id": 7, "current-snapshot-id": 5, "snapshots": []any{map[string]any{
-		"snapshot-id": 5, "parent-snapshot-id": 4, "sequence-number": 9, "timestamp-ms": 1234, "manifest-list": "l", "schema-id": 0, "first-row-id": 3, "added-rows": 4,
-		"summary": map[string]any{"operation": "overwrite", "a": "b", "n": 3}}},
-		"statistics": []any{map[string]any{"snapshot-id": 5, "statistics-path": "p", "file-size-in-bytes": 9, "file-footer-size-in-bytes": 4,
-			"blob-metadata": []any{map[string]any{"type": "t", "snapshot-id": 5, "sequence-number": 9, "fields": []int{1}, "properties": map[string]string{"k": "v"}}}}},
+	m := mustParse(t, doc(t, 3, map[string]any{
+		"next-row-id": 7, "current-snapshot-id": 5, "snapshots": []any{map[string]any{
+			"snapshot-id": 5, "parent-snapshot-id": 4, "sequence-number": 9, "timestamp-ms": 1234, "manifest-list": "l", "schema-id": 0, "first-row-id": 3, "added-rows": 4,
+			"summary": map[string]any{"operation": "overwrite", "a": "b", "n": 3},
+		}},
+		"statistics": []any{map[string]any{
+			"snapshot-id": 5, "statistics-path": "p", "file-size-in-bytes": 9, "file-footer-size-in-bytes": 4,
+			"blob-metadata": []any{map[string]any{"type": "t", "snapshot-id": 5, "sequence-number": 9, "fields": []int{1}, "properties": map[string]string{"k": "v"}}},
+		}},
 		"metadata-log": []any{map[string]any{"metadata-file": "f", "timestamp-ms": 3}},
 	}))
 	s, err := m.Snapshot(5)
-	want := Snapshot{ID: 5, Parent: 4, Sequence: 9, Time: time.UnixMilli(1234).UTC(), ManifestList: "l", FirstRowID: 3, AddedRows: 4, Operation: "overwrite",
-		Summary: map[string]string{"a": "b", "n": "3"}}
+	want := Snapshot{
+		ID: 5, Parent: 4, Sequence: 9, Time: time.UnixMilli(1234).UTC(), ManifestList: "l", FirstRowID: 3, AddedRows: 4, Operation: "overwrite",
+		Summary: map[string]string{"a": "b", "n": "3"},
+	}
 	if err != nil || !reflect.DeepEqual(*s, want) {
 		t.Errorf("%+v %v", s, err)
 	}

@@ -67,8 +67,10 @@ func parseSnapshot(raw []byte) (*Snapshot, error) {
 	if j.ID == nil {
 		return nil, fmt.Errorf("snapshot without id")
 	}
-	s := &Snapshot{ID: int64(*j.ID), Sequence: j.Sequence, Time: time.UnixMilli(j.Timestamp).UTC(), ManifestList: j.ManifestList,
-		Manifests: j.Manifests, SchemaID: -1, FirstRowID: -1, AddedRows: -1, KeyID: j.KeyID}
+	s := &Snapshot{
+		ID: int64(*j.ID), Sequence: j.Sequence, Time: time.UnixMilli(j.Timestamp).UTC(), ManifestList: j.ManifestList,
+		Manifests: j.Manifests, SchemaID: -1, FirstRowID: -1, AddedRows: -1, KeyID: j.KeyID,
+	}
 	if j.Parent != nil {
 		s.Parent = int64(*j.Parent)
 	}
@@ -125,8 +127,10 @@ func parseRefs(raw []byte) (map[string]Ref, error) {
 		if r.Snapshot == nil || r.Type != "branch" && r.Type != "tag" {
 			return nil, fmt.Errorf("ref %q without snapshot or of type %q", name, r.Type)
 		}
-		out[name] = Ref{Name: name, Snapshot: int64(*r.Snapshot), Tag: r.Type == "tag", MinSnapshots: r.MinSnapshots,
-			MaxSnapshotAge: time.Duration(r.MaxSnapshotAge) * time.Millisecond, MaxRefAge: time.Duration(r.MaxRefAge) * time.Millisecond}
+		out[name] = Ref{
+			Name: name, Snapshot: int64(*r.Snapshot), Tag: r.Type == "tag", MinSnapshots: r.MinSnapshots,
+			MaxSnapshotAge: time.Duration(r.MaxSnapshotAge) * time.Millisecond, MaxRefAge: time.Duration(r.MaxRefAge) * time.Millisecond,
+		}
 	}
 	return out, nil
 }

@@ -258,9 +258,11 @@ func (m *machine) entry(f *manifest.File, e *manifest.Entry) (t Metered, ok bool
 	if err != nil {
 		return t, false, err
 	}
-	t.Task = source.Task{Ordinal: m.ordinal, File: object.Info{Location: loc, Size: e.Size}, Rows: e.Rows, ColumnBytes: e.ColumnBytes,
+	t.Task = source.Task{
+		Ordinal: m.ordinal, File: object.Info{Location: loc, Size: e.Size}, Rows: e.Rows, ColumnBytes: e.ColumnBytes,
 		DataSequence: e.Sequence, FirstRowID: e.FirstRowID, SpecID: m.spec.ID, Partition: p.partition, Constants: p.constants,
-		Names: m.c.Names, Filter: filter, Deletes: set}
+		Names: m.c.Names, Filter: filter, Deletes: set,
+	}
 	m.ordinal++
 	m.report.task(&t.Task)
 	for _, i := range m.metrics {

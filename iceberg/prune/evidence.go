@@ -78,10 +78,13 @@ func (e *Evidence) bounds(t arrow.DataType, lower, upper []byte) {
 
 // below, above: every value that is neither NULL nor NaN is known to lie on that side of v, or on it.
 func (e *Evidence) below(v expr.Literal) bool { return e.Upper.Value != nil && e.Upper.Compare(v) < 0 }
+
 func (e *Evidence) notAbove(v expr.Literal) bool {
 	return e.Upper.Value != nil && e.Upper.Compare(v) <= 0
 }
+
 func (e *Evidence) above(v expr.Literal) bool { return e.Lower.Value != nil && e.Lower.Compare(v) > 0 }
+
 func (e *Evidence) notBelow(v expr.Literal) bool {
 	return e.Lower.Value != nil && e.Lower.Compare(v) >= 0
 }

@@ -20,8 +20,10 @@ import (
 )
 
 // A table of one column of every Iceberg type, and a struct.
-var typeNames = []string{"boolean", "int", "long", "float", "double", "decimal(3, 1)", "decimal(38, 10)", "date", "time", "timestamp", "timestamptz",
-	"timestamp_ns", "string", "uuid", "fixed[2]", "binary"}
+var typeNames = []string{
+	"boolean", "int", "long", "float", "double", "decimal(3, 1)", "decimal(38, 10)", "date", "time", "timestamp", "timestamptz",
+	"timestamp_ns", "string", "uuid", "fixed[2]", "binary",
+}
 
 func makeTable(t testing.TB, specs ...[]map[string]any) *meta.Metadata {
 	t.Helper()
@@ -30,7 +32,8 @@ func makeTable(t testing.TB, specs ...[]map[string]any) *meta.Metadata {
 		fields = append(fields, map[string]any{"id": i + 1, "name": fmt.Sprintf("c%d", i+1), "required": false, "type": n})
 	}
 	fields = append(fields, map[string]any{"id": 50, "name": "s", "required": false, "type": map[string]any{"type": "struct", "fields": []any{
-		map[string]any{"id": 51, "name": "ts", "required": false, "type": "timestamp"}, map[string]any{"id": 52, "name": "user.id", "required": false, "type": "string"}}}})
+		map[string]any{"id": 51, "name": "ts", "required": false, "type": "timestamp"}, map[string]any{"id": 52, "name": "user.id", "required": false, "type": "string"},
+	}}})
 	var list []any
 	for i, s := range specs {
 		list = append(list, map[string]any{"spec-id": i, "fields": s})
@@ -38,8 +41,10 @@ func makeTable(t testing.TB, specs ...[]map[string]any) *meta.Metadata {
 	if list == nil {
 		list = []any{map[string]any{"spec-id": 0, "fields": []any{}}}
 	}
-	doc, err := json.Marshal(map[string]any{"format-version": 2, "location": "s3://b/t", "schemas": []any{map[string]any{"type": "struct", "schema-id": 0, "fields": fields}},
-		"current-schema-id": 0, "partition-specs": list, "default-spec-id": 0})
+	doc, err := json.Marshal(map[string]any{
+		"format-version": 2, "location": "s3://b/t", "schemas": []any{map[string]any{"type": "struct", "schema-id": 0, "fields": fields}},
+		"current-schema-id": 0, "partition-specs": list, "default-spec-id": 0,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -479,7 +484,11 @@ func TestL26_DecimalBounds(t *testing.T) {
 		b    []byte
 		want string
 	}{
-		{[]byte{0}, "0"}, {[]byte{0xff}, "-1"}, {[]byte{0, 0, 0, 5}, "5"}, {[]byte{0xff, 0xff, 0x38}, "-200"}, {[]byte{0x7f, 0xff}, "32767"},
+		{[]byte{0}, "0"},
+		{[]byte{0xff}, "-1"},
+		{[]byte{0, 0, 0, 5}, "5"},
+		{[]byte{0xff, 0xff, 0x38}, "-200"},
+		{[]byte{0x7f, 0xff}, "32767"},
 		{append([]byte{0x80}, make([]byte, 15)...), "-170141183460469231731687303715884105728"},
 	} {
 		l, ok := Bound(dec, c.b)
@@ -503,11 +512,23 @@ func TestBoundsOfWidenedColumns(t *testing.T) {
 		b    []byte
 		want any
 	}{
-		{arrow.PrimitiveTypes.Int64, le32(math.MaxUint32), int64(-1)}, {arrow.PrimitiveTypes.Int64, le64(7), int64(7)}, {arrow.PrimitiveTypes.Int32, le64(7), nil},
-		{arrow.PrimitiveTypes.Float64, le32(math.Float32bits(1.5)), 1.5}, {arrow.PrimitiveTypes.Float32, le64(0), nil}, {us, le32(2), int64(2 * 86400e6)},
-		{ns, le32(math.MaxUint32), int64(-86400e9)}, {us, le64(9), int64(9)}, {arrow.FixedWidthTypes.Date32, le32(9), int64(9)}, {arrow.FixedWidthTypes.Date32, le64(9), nil},
-		{arrow.PrimitiveTypes.Float64, le64(math.Float64bits(math.NaN())), nil}, {arrow.FixedWidthTypes.Boolean, []byte{1}, true}, {arrow.FixedWidthTypes.Boolean, []byte{0, 0}, nil},
-		{arrow.BinaryTypes.String, []byte{}, ""}, {arrow.BinaryTypes.String, nil, nil}, {arrow.FixedWidthTypes.Time64us, le64(3), int64(3)}, {arrow.Null, le64(3), nil},
+		{arrow.PrimitiveTypes.Int64, le32(math.MaxUint32), int64(-1)},
+		{arrow.PrimitiveTypes.Int64, le64(7), int64(7)},
+		{arrow.PrimitiveTypes.Int32, le64(7), nil},
+		{arrow.PrimitiveTypes.Float64, le32(math.Float32bits(1.5)), 1.5},
+		{arrow.PrimitiveTypes.Float32, le64(0), nil},
+		{us, le32(2), int64(2 * 86400e6)},
+		{ns, le32(math.MaxUint32), int64(-86400e9)},
+		{us, le64(9), int64(9)},
+		{arrow.FixedWidthTypes.Date32, le32(9), int64(9)},
+		{arrow.FixedWidthTypes.Date32, le64(9), nil},
+		{arrow.PrimitiveTypes.Float64, le64(math.Float64bits(math.NaN())), nil},
+		{arrow.FixedWidthTypes.Boolean, []byte{1}, true},
+		{arrow.FixedWidthTypes.Boolean, []byte{0, 0}, nil},
+		{arrow.BinaryTypes.String, []byte{}, ""},
+		{arrow.BinaryTypes.String, nil, nil},
+		{arrow.FixedWidthTypes.Time64us, le64(3), int64(3)},
+		{arrow.Null, le64(3), nil},
 		{&arrow.FixedSizeBinaryType{ByteWidth: 2}, []byte{1, 2, 3}, nil},
 	} {
 		l, ok := Bound(c.t, c.b)
@@ -549,15 +570,23 @@ func TestL32_TimestampsAtPartitionEdges(t *testing.T) {
 // Spec (r, s): summaries of r lie far above those of s. r is dropped from the schema; its slot stays.
 func TestL34_DroppedSourceKeepsItsSlot(t *testing.T) {
 	t.Parallel()
-	spec := []any{map[string]any{"source-id": 1, "field-id": 1000, "name": "r", "transform": "identity"}, map[string]any{"source-id": 2, "field-id": 1001, "name": "s", "transform": "identity"},
-		map[string]any{"source-id": 3, "field-id": 1002, "name": "t", "transform": "identity"}}
+	spec := []any{
+		map[string]any{"source-id": 1, "field-id": 1000, "name": "r", "transform": "identity"},
+		map[string]any{"source-id": 2, "field-id": 1001, "name": "s", "transform": "identity"},
+		map[string]any{"source-id": 3, "field-id": 1002, "name": "t", "transform": "identity"},
+	}
 	f := func(id int, name string) any {
 		return map[string]any{"id": id, "name": name, "required": false, "type": "int"}
 	}
-	doc, _ := json.Marshal(map[string]any{"format-version": 2, "location": "x", "current-schema-id": 1, "default-spec-id": 0,
-		"schemas": []any{map[string]any{"type": "struct", "schema-id": 0, "fields": []any{f(1, "r"), f(2, "s"), f(3, "t")}}, map[string]any{"type": "struct", "schema-id": 1, "fields": []any{f(1, "r"), f(3, "t")}},
-			map[string]any{"type": "struct", "schema-id": 2, "fields": []any{f(2, "s"), f(3, "t")}}},
-		"partition-specs": []any{map[string]any{"spec-id": 0, "fields": spec}}})
+	doc, _ := json.Marshal(map[string]any{
+		"format-version": 2, "location": "x", "current-schema-id": 1, "default-spec-id": 0,
+		"schemas": []any{
+			map[string]any{"type": "struct", "schema-id": 0, "fields": []any{f(1, "r"), f(2, "s"), f(3, "t")}},
+			map[string]any{"type": "struct", "schema-id": 1, "fields": []any{f(1, "r"), f(3, "t")}},
+			map[string]any{"type": "struct", "schema-id": 2, "fields": []any{f(2, "s"), f(3, "t")}},
+		},
+		"partition-specs": []any{map[string]any{"spec-id": 0, "fields": spec}},
+	})
 	m, err := meta.Parse(doc, "t")
 	if err != nil {
 		t.Fatal(err)

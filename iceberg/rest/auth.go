@@ -49,8 +49,10 @@ func (c *Client) settleAuth() error {
 	case "sigv4":
 		c.auth = c.newSigV4()
 	default:
-		return &meta.Error{Op: "configure catalog", Err: &meta.UnsupportedError{Ability: fmt.Sprintf("authentication by %q", kind),
-			Where: keyAuthType, Hint: "none, token, oauth2 and sigv4 are known"}}
+		return &meta.Error{Op: "configure catalog", Err: &meta.UnsupportedError{
+			Ability: fmt.Sprintf("authentication by %q", kind),
+			Where:   keyAuthType, Hint: "none, token, oauth2 and sigv4 are known",
+		}}
 	}
 	return nil
 }

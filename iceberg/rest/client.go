@@ -206,8 +206,10 @@ func plainTag(tag string) string {
 // malformed is the error of a success whose body is not what it should be.
 func (c *Client) malformed(rq request, resp *http.Response, body []byte, err error, n int) error {
 	if rq.commit { // the server has accepted it
-		return &meta.Error{Op: rq.op, Ident: rq.id, Status: resp.StatusCode, Attempts: n, RequestID: requestID(resp.Header),
-			Err: fmt.Errorf("%w: %w", meta.ErrCommitUnknown, err)}
+		return &meta.Error{
+			Op: rq.op, Ident: rq.id, Status: resp.StatusCode, Attempts: n, RequestID: requestID(resp.Header),
+			Err: fmt.Errorf("%w: %w", meta.ErrCommitUnknown, err),
+		}
 	}
 	for _, class := range []error{meta.ErrInvalidMetadata, meta.ErrUnsupported} {
 		if errors.Is(err, class) {
@@ -217,8 +219,10 @@ func (c *Client) malformed(rq request, resp *http.Response, body []byte, err err
 	if !bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
 		err = fmt.Errorf("the answer is no JSON object but %q: is the catalog's uri right?", clean(string(body), 80))
 	}
-	return &meta.Error{Op: rq.op, Ident: rq.id, Status: resp.StatusCode, Attempts: n, RequestID: requestID(resp.Header),
-		Err: fmt.Errorf("%w: %w", meta.ErrInvalidMetadata, err)}
+	return &meta.Error{
+		Op: rq.op, Ident: rq.id, Status: resp.StatusCode, Attempts: n, RequestID: requestID(resp.Header),
+		Err: fmt.Errorf("%w: %w", meta.ErrInvalidMetadata, err),
+	}
 }
 
 // send makes one HTTP request. used names the token it carried, for authenticators that renew.

@@ -205,8 +205,10 @@ func (c *Client) configure(ctx context.Context) error {
 		u += "?" + url.Values{"warehouse": {c.cfg.Warehouse}}.Encode()
 	}
 	var a configAnswer
-	err := c.do(ctx, request{op: "configure catalog " + redactURL(c.cfg.URI), method: http.MethodGet, url: u, missing: meta.ErrNoSuchWarehouse,
-		decode: func(body []byte, _ http.Header) error { return json.Unmarshal(body, &a) }})
+	err := c.do(ctx, request{
+		op: "configure catalog " + redactURL(c.cfg.URI), method: http.MethodGet, url: u, missing: meta.ErrNoSuchWarehouse,
+		decode: func(body []byte, _ http.Header) error { return json.Unmarshal(body, &a) },
+	})
 	if err != nil {
 		return err
 	}

@@ -135,8 +135,10 @@ func (tc *tableCredentials) access(set *credentialSet, loc object.Location) (obj
 	levels := tc.levels(set, loc)
 	a := resolveAccess(levels)
 	if a.KeyID == "" && !a.Anonymous && !tc.client.cfg.OwnS3Keys && strings.EqualFold(first(levels, keyRemoteSigning), "true") {
-		return a, &meta.UnsupportedError{Ability: "S3 remote signing", Where: loc.Recorded,
-			Hint: "let the catalog vend credentials, or give storage keys of your own"}
+		return a, &meta.UnsupportedError{
+			Ability: "S3 remote signing", Where: loc.Recorded,
+			Hint: "let the catalog vend credentials, or give storage keys of your own",
+		}
 	}
 	return a, nil
 }
@@ -243,8 +245,10 @@ func (tc *tableCredentials) ask(ctx context.Context, old *credentialSet) (*crede
 	var a struct {
 		Credentials []vended `json:"storage-credentials"`
 	}
-	err := c.do(ctx, request{op: "renew storage keys", id: tc.ident, method: http.MethodGet, url: where, header: delegation(),
-		auth: tc.auth, missing: meta.ErrNoSuchTable, decode: func(body []byte, _ http.Header) error { return json.Unmarshal(body, &a) }})
+	err := c.do(ctx, request{
+		op: "renew storage keys", id: tc.ident, method: http.MethodGet, url: where, header: delegation(),
+		auth: tc.auth, missing: meta.ErrNoSuchTable, decode: func(body []byte, _ http.Header) error { return json.Unmarshal(body, &a) },
+	})
 	if err != nil {
 		return nil, err
 	}

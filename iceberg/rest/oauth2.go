@@ -48,10 +48,12 @@ func (c *Client) settleOAuth() error {
 		return nil
 	}
 	o := &oauth{c: c, settings: s, origin: c.origin(keyCredential)}
-	o.tokens = renewer[string]{flights: &c.flights, fetch: o.fetch, margin: tokenMargin,
+	o.tokens = renewer[string]{
+		flights: &c.flights, fetch: o.fetch, margin: tokenMargin,
 		onError: func(err error) {
 			c.cfg.Logger.Warn("renewing the catalog token failed; the old one still serves", "err", err)
-		}}
+		},
+	}
 	if t := c.props[keyToken]; t != "" { // a first token beside the credential, as the Java client takes it
 		o.tokens.set(t, jwtExpiry(t))
 	}
@@ -83,12 +85,14 @@ func (o *oauth) fetch(ctx context.Context) (token string, expires time.Time, err
 		}
 	}
 	asked := now()
-	err = o.c.do(ctx, request{op: "fetch token from " + redactURL(o.settings.url), method: http.MethodPost, url: o.settings.url,
+	err = o.c.do(ctx, request{
+		op: "fetch token from " + redactURL(o.settings.url), method: http.MethodPost, url: o.settings.url,
 		body: []byte(form.Encode()), contentType: "application/x-www-form-urlencoded", auth: tokenRequest{o.origin}, safe: true, missing: meta.ErrDenied,
 		decode: func(body []byte, _ http.Header) error {
 			token, expires, err = parseToken(body, asked)
 			return err
-		}})
+		},
+	})
 	if e, ok := errors.AsType[*meta.Error](err); ok && e.Status == http.StatusBadRequest { // invalid_client, invalid_scope, …
 		e.Err = fmt.Errorf("%w: %w (%s)", meta.ErrDenied, e.Err, o.origin)
 	}
@@ -99,8 +103,10 @@ func (o *oauth) fetch(ctx context.Context) (token string, expires time.Time, err
 type tokenRequest struct{ origin string }
 
 func (tokenRequest) authorize(context.Context, *http.Request, string) (string, error) { return "", nil }
-func (tokenRequest) renews() bool                                                     { return false }
-func (t tokenRequest) describe() string                                               { return "the secret is that of " + t.origin }
+
+func (tokenRequest) renews() bool { return false }
+
+func (t tokenRequest) describe() string { return "the secret is that of " + t.origin }
 
 func parseToken(body []byte, asked time.Time) (string, time.Time, error) {
 	var a struct {

@@ -27,8 +27,10 @@ func (c *Client) Tables(ctx context.Context, namespace []string) iter.Seq2[meta.
 			yield(meta.Ident{}, &meta.Error{Op: op, Ident: meta.Ident{Namespace: namespace}, Err: meta.ErrNoSuchNamespace})
 		}
 	}
-	rq := request{op: op, id: meta.Ident{Namespace: namespace}, missing: meta.ErrNoSuchNamespace,
-		url: c.paths.endpoint("namespaces", c.paths.namespace(namespace), "tables")}
+	rq := request{
+		op: op, id: meta.Ident{Namespace: namespace}, missing: meta.ErrNoSuchNamespace,
+		url: c.paths.endpoint("namespaces", c.paths.namespace(namespace), "tables"),
+	}
 	return pages(ctx, c, rq, nil, func(body []byte) ([]meta.Ident, string, error) {
 		var a answer
 		if err := json.Unmarshal(body, &a); err != nil {
@@ -48,8 +50,10 @@ func (c *Client) Namespaces(ctx context.Context, parent []string) iter.Seq2[[]st
 		Namespaces [][]string `json:"namespaces"`
 		Next       string     `json:"next-page-token"`
 	}
-	rq := request{op: "list namespaces", id: meta.Ident{Namespace: parent}, missing: meta.ErrNoSuchNamespace,
-		url: c.paths.endpoint("namespaces")}
+	rq := request{
+		op: "list namespaces", id: meta.Ident{Namespace: parent}, missing: meta.ErrNoSuchNamespace,
+		url: c.paths.endpoint("namespaces"),
+	}
 	q := url.Values{}
 	if len(parent) > 0 {
 		q.Set("parent", c.paths.parent(parent))

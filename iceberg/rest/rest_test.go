@@ -45,8 +45,10 @@ func open(t testing.TB, s http.Handler, props map[string]string) *Client {
 }
 
 func tryOpen(t testing.TB, s http.Handler, props map[string]string) (*Client, error) {
-	c, err := Open(t.Context(), Config{URI: "http://catalog.test/api", Warehouse: props["warehouse"], Properties: props,
-		Transport: fakerest.Pipe(t, http.StripPrefix("/api", s))})
+	c, err := Open(t.Context(), Config{
+		URI: "http://catalog.test/api", Warehouse: props["warehouse"], Properties: props,
+		Transport: fakerest.Pipe(t, http.StripPrefix("/api", s)),
+	})
 	if err == nil {
 		t.Cleanup(func() { c.Close() })
 	}
@@ -65,8 +67,10 @@ var nsT = meta.Ident{Namespace: []string{"ns"}, Name: "t"}
 
 func TestConfigIsMerged(t *testing.T) {
 	t.Parallel()
-	s := catalog(fakerest.Config{Prefix: "p", Defaults: map[string]string{"a": "default", "b": "default", "d": "default"},
-		Overrides: map[string]string{"c": "override", "b": "override"}, Endpoints: []string{routeCredentials}})
+	s := catalog(fakerest.Config{
+		Prefix: "p", Defaults: map[string]string{"a": "default", "b": "default", "d": "default"},
+		Overrides: map[string]string{"c": "override", "b": "override"}, Endpoints: []string{routeCredentials},
+	})
 	c := open(t, s, map[string]string{"a": "client", "b": "client", "c": "client", "warehouse": "w h"})
 	got := c.Properties()
 	want := map[string]string{"a": "client", "b": "override", "c": "override", "d": "default", "prefix": "p", "warehouse": "w h", "uri": "http://catalog.test/api"}
@@ -206,9 +210,14 @@ func TestListingEndsOnARepeatedToken(t *testing.T) {
 func TestL70_NamesOnTheWire(t *testing.T) {
 	t.Parallel()
 	ids := []meta.Ident{
-		{Namespace: []string{"a"}, Name: "t"}, {Namespace: []string{"a", "b"}, Name: "t"}, {Namespace: []string{"a.b"}, Name: "t"},
-		{Namespace: []string{"a"}, Name: "x/y"}, {Namespace: []string{"a b", "c+d"}, Name: "e%20f"}, {Namespace: []string{"é"}, Name: "../.."},
-		{Namespace: []string{".."}, Name: "."}, {Namespace: []string{"a?b#c"}, Name: `q"\`},
+		{Namespace: []string{"a"}, Name: "t"},
+		{Namespace: []string{"a", "b"}, Name: "t"},
+		{Namespace: []string{"a.b"}, Name: "t"},
+		{Namespace: []string{"a"}, Name: "x/y"},
+		{Namespace: []string{"a b", "c+d"}, Name: "e%20f"},
+		{Namespace: []string{"é"}, Name: "../.."},
+		{Namespace: []string{".."}, Name: "."},
+		{Namespace: []string{"a?b#c"}, Name: `q"\`},
 	}
 	for _, cfg := range []fakerest.Config{{}, {Prefix: "ws|1"}, {Prefix: "a/b"}, {Prefix: "p%7Cq"}, {Separator: "%2E"}, {Separator: "%2C"}} {
 		sent := encodeTestPrefix(cfg.Prefix)
@@ -301,8 +310,10 @@ func TestL69_TokensAreRenewed(t *testing.T) {
 					t.Errorf("%d tokens and %d refusals, want %d and %d", n, refused, c.tokens, c.refused)
 				}
 				form := s.Log()[0].Form
-				for k, v := range map[string]string{"grant_type": "client_credentials", "client_id": "id", "client_secret": "se:cr:et",
-					"scope": "PRINCIPAL_ROLE:ALL", "audience": "aud", "resource": "res"} {
+				for k, v := range map[string]string{
+					"grant_type": "client_credentials", "client_id": "id", "client_secret": "se:cr:et",
+					"scope": "PRINCIPAL_ROLE:ALL", "audience": "aud", "resource": "res",
+				} {
 					if form.Get(k) != v || len(form[k]) != 1 {
 						t.Errorf("form field %s = %q, want %q", k, form[k], v)
 					}
@@ -363,8 +374,10 @@ func TestASecondRefusalIsDenied(t *testing.T) {
 func TestStaticTokenIsNotRetried(t *testing.T) {
 	t.Parallel()
 	s := catalog(fakerest.Config{Token: "right-token"})
-	_, err := Open(t.Context(), Config{URI: "http://c", Properties: map[string]string{"token": "wrong-token"}, Transport: fakerest.Pipe(t, s),
-		Origin: func(k string) string { return "LAKESCAN_TOKEN" }})
+	_, err := Open(t.Context(), Config{
+		URI: "http://c", Properties: map[string]string{"token": "wrong-token"}, Transport: fakerest.Pipe(t, s),
+		Origin: func(k string) string { return "LAKESCAN_TOKEN" },
+	})
 	if !errors.Is(err, meta.ErrDenied) || !strings.Contains(err.Error(), "setting token from LAKESCAN_TOKEN") || strings.Contains(err.Error(), "wrong-token") {
 		t.Errorf("error %v", err)
 	}
@@ -496,8 +509,10 @@ func (v *vending) vend([]string, string) []fakerest.Credential {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.n++
-	return []fakerest.Credential{{Prefix: "s3://b/t", Config: map[string]string{"s3.access-key-id": fmt.Sprintf("key%d", v.n),
-		"s3.secret-access-key": "secret", "s3.session-token": "session", "s3.session-token-expires-at-ms": fmt.Sprint(time.Now().Add(v.life).UnixMilli())}}}
+	return []fakerest.Credential{{Prefix: "s3://b/t", Config: map[string]string{
+		"s3.access-key-id":     fmt.Sprintf("key%d", v.n),
+		"s3.secret-access-key": "secret", "s3.session-token": "session", "s3.session-token-expires-at-ms": fmt.Sprint(time.Now().Add(v.life).UnixMilli()),
+	}}}
 }
 
 func location(t testing.TB, s string) object.Location {
@@ -633,8 +648,14 @@ func TestCredentialsAreChosenByFile(t *testing.T) {
 	key := func(id string) map[string]string {
 		return map[string]string{"s3.access-key-id": id, "s3.secret-access-key": id}
 	}
-	set := &credentialSet{entries: []vended{{"s3://b/t", key("t")}, {"s3://b/t/data/", key("data")}, {"s3://b/t/da", key("da")}, {"s3", key("scheme")},
-		{"gs://b/t/data/x", key("gs")}, {"s3://other/", key("other")}}}
+	set := &credentialSet{entries: []vended{
+		{"s3://b/t", key("t")},
+		{"s3://b/t/data/", key("data")},
+		{"s3://b/t/da", key("da")},
+		{"s3", key("scheme")},
+		{"gs://b/t/data/x", key("gs")},
+		{"s3://other/", key("other")},
+	}}
 	for loc, want := range map[string]string{
 		"s3://b/t/data/f.parquet":  "data",
 		"s3a://b/t/data/f.parquet": "data",
@@ -688,7 +709,9 @@ func TestL66_Precedence(t *testing.T) {
 		props       map[string]string
 		path, vhost bool
 	}{
-		{nil, false, false}, {map[string]string{"s3.path-style-access": "false"}, false, true}, {map[string]string{"s3.force-virtual-addressing": "false"}, true, false},
+		{nil, false, false},
+		{map[string]string{"s3.path-style-access": "false"}, false, true},
+		{map[string]string{"s3.force-virtual-addressing": "false"}, true, false},
 		{map[string]string{"s3.force-virtual-addressing": "true"}, false, true},
 	} {
 		if a := resolveAccess([]map[string]string{nil, st.props}); a.PathStyle != st.path || a.VirtualHost != st.vhost {

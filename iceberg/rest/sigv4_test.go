@@ -89,8 +89,10 @@ func TestSigV4_AgainstTheSDK(t *testing.T) {
 func TestSigV4_Client(t *testing.T) {
 	t.Parallel()
 	s := catalog(fakerest.Config{})
-	c := open(t, s, map[string]string{"rest.sigv4-enabled": "true", "rest.signing-region": "eu-west-1", "rest.signing-name": "glue",
-		"rest.access-key-id": "AKID", "rest.secret-access-key": "planted-secret"})
+	c := open(t, s, map[string]string{
+		"rest.sigv4-enabled": "true", "rest.signing-region": "eu-west-1", "rest.signing-name": "glue",
+		"rest.access-key-id": "AKID", "rest.secret-access-key": "planted-secret",
+	})
 	if _, err := c.Load(t.Context(), nsT, false); err != nil {
 		t.Fatal(err)
 	}
@@ -109,8 +111,10 @@ func TestSigV4_Client(t *testing.T) {
 	if _, err := tryOpen(t, s, map[string]string{"rest.auth.type": "kerberos"}); !errors.Is(err, meta.ErrUnsupported) {
 		t.Errorf("unknown kind: %v", err)
 	}
-	_, err := Open(t.Context(), Config{URI: "http://c", Transport: fakerest.Pipe(t, s), Properties: map[string]string{"rest.auth.type": "sigv4", "rest.signing-region": "r"},
-		Keys: func(context.Context) (string, string, string, error) { return "", "", "", errors.New("no profile") }})
+	_, err := Open(t.Context(), Config{
+		URI: "http://c", Transport: fakerest.Pipe(t, s), Properties: map[string]string{"rest.auth.type": "sigv4", "rest.signing-region": "r"},
+		Keys: func(context.Context) (string, string, string, error) { return "", "", "", errors.New("no profile") },
+	})
 	if !errors.Is(err, meta.ErrDenied) || !strings.Contains(err.Error(), "no profile") {
 		t.Errorf("failing provider: %v", err)
 	}

@@ -65,14 +65,16 @@ func (c *Client) load(ctx context.Context, id meta.Ident, mode string, cached bo
 	old := c.remembered(key)
 	var unchanged bool
 	var t *Table
-	rq := request{op: op, id: id, method: http.MethodGet, url: key.ident + "?snapshots=" + mode, missing: meta.ErrNoSuchTable, header: delegation(),
+	rq := request{
+		op: op, id: id, method: http.MethodGet, url: key.ident + "?snapshots=" + mode, missing: meta.ErrNoSuchTable, header: delegation(),
 		decode: func(body []byte, h http.Header) (err error) {
 			t, err = c.decodeTable(id, body)
 			if err == nil {
 				t.etag = h.Get("ETag")
 			}
 			return err
-		}}
+		},
+	}
 	if cached && old != nil && old.etag != "" && !old.creds.starving() {
 		rq.header.Set("If-None-Match", old.etag)
 		rq.notModified = &unchanged
@@ -191,8 +193,10 @@ func (c *Client) decodeTable(id meta.Ident, body []byte) (*Table, error) {
 		return nil, err
 	}
 	if strings.EqualFold(a.config[keyPlanningMode], "server") {
-		return nil, &meta.UnsupportedError{Ability: "server-side scan planning", Where: "table " + id.String(),
-			Hint: "the catalog demands it for this table (" + keyPlanningMode + "=server)"}
+		return nil, &meta.UnsupportedError{
+			Ability: "server-side scan planning", Where: "table " + id.String(),
+			Hint: "the catalog demands it for this table (" + keyPlanningMode + "=server)",
+		}
 	}
 	md, err := meta.Parse(a.metadata, a.location)
 	if err != nil {
@@ -235,16 +239,20 @@ func (c *Client) tableAuth(id meta.Ident) authenticator {
 
 // Post commits: body is a CommitTableRequest. A lost answer is meta.ErrCommitUnknown, a failed requirement meta.ErrConflict.
 func (c *Client) Post(ctx context.Context, id meta.Ident, body []byte) (*meta.Metadata, error) {
-	rq := request{op: "commit to table", id: id, method: http.MethodPost, url: c.paths.table(id), body: body, missing: meta.ErrNoSuchTable,
-		auth: c.tableAuth(id)}
+	rq := request{
+		op: "commit to table", id: id, method: http.MethodPost, url: c.paths.table(id), body: body, missing: meta.ErrNoSuchTable,
+		auth: c.tableAuth(id),
+	}
 	return c.change(ctx, rq)
 }
 
 // Create makes a table: body is a CreateTableRequest, which may ask to be staged only.
 func (c *Client) Create(ctx context.Context, namespace []string, name string, body []byte) (*meta.Metadata, error) {
 	id := meta.Ident{Namespace: namespace, Name: name}
-	rq := request{op: "create table", id: id, method: http.MethodPost, url: c.paths.endpoint("namespaces", c.paths.namespace(namespace), "tables"),
-		body: body, missing: meta.ErrNoSuchNamespace, header: delegation()}
+	rq := request{
+		op: "create table", id: id, method: http.MethodPost, url: c.paths.endpoint("namespaces", c.paths.namespace(namespace), "tables"),
+		body: body, missing: meta.ErrNoSuchNamespace, header: delegation(),
+	}
 	return c.change(ctx, rq)
 }
 
@@ -293,8 +301,10 @@ func (c *Client) Drop(ctx context.Context, id meta.Ident, purge bool) error {
 	if !c.paths.expressible(id.Namespace) || len(id.Namespace) == 0 || id.Name == "" {
 		return &meta.Error{Op: "drop table", Ident: id, Err: meta.ErrNoSuchTable}
 	}
-	rq := request{op: "drop table", id: id, method: http.MethodDelete, safe: true, missing: meta.ErrNoSuchTable, auth: c.tableAuth(id),
-		url: c.paths.table(id) + "?" + url.Values{"purgeRequested": {fmt.Sprint(purge)}}.Encode()}
+	rq := request{
+		op: "drop table", id: id, method: http.MethodDelete, safe: true, missing: meta.ErrNoSuchTable, auth: c.tableAuth(id),
+		url: c.paths.table(id) + "?" + url.Values{"purgeRequested": {fmt.Sprint(purge)}}.Encode(),
+	}
 	c.idempotent(&rq)
 	err := c.do(ctx, rq)
 	if e, ok := errors.AsType[*meta.Error](err); ok && e.Attempts > 1 && errors.Is(err, meta.ErrNoSuchTable) {
@@ -312,8 +322,10 @@ func (c *Client) CreateNamespace(ctx context.Context, namespace []string, proper
 	if err != nil {
 		return err
 	}
-	rq := request{op: "create namespace", id: meta.Ident{Namespace: slices.Clone(namespace)}, method: http.MethodPost, url: c.paths.endpoint("namespaces"),
-		body: body, contentType: "application/json"}
+	rq := request{
+		op: "create namespace", id: meta.Ident{Namespace: slices.Clone(namespace)}, method: http.MethodPost, url: c.paths.endpoint("namespaces"),
+		body: body, contentType: "application/json",
+	}
 	c.idempotent(&rq)
 	return c.do(ctx, rq)
 }
@@ -326,8 +338,10 @@ func (c *Client) NamespaceProperties(ctx context.Context, namespace []string) (m
 	var a struct {
 		Properties map[string]string `json:"properties"`
 	}
-	err := c.do(ctx, request{op: "load namespace", id: meta.Ident{Namespace: namespace}, method: http.MethodGet, missing: meta.ErrNoSuchNamespace,
+	err := c.do(ctx, request{
+		op: "load namespace", id: meta.Ident{Namespace: namespace}, method: http.MethodGet, missing: meta.ErrNoSuchNamespace,
 		url:    c.paths.endpoint("namespaces", c.paths.namespace(namespace)),
-		decode: func(body []byte, _ http.Header) error { return json.Unmarshal(body, &a) }})
+		decode: func(body []byte, _ http.Header) error { return json.Unmarshal(body, &a) },
+	})
 	return a.Properties, err
 }

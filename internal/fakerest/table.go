@@ -197,8 +197,11 @@ func (c call) createTable() reply {
 	}
 	doc := newDocument(version)
 	doc["location"] = strings.TrimRight(q.Location, "/")
-	apply := []update{{"action": "assign-uuid", "uuid": newUUID()}, {"action": "add-schema", "schema": q.Schema},
-		{"action": "set-current-schema", "schema-id": json.Number("-1")}}
+	apply := []update{
+		{"action": "assign-uuid", "uuid": newUUID()},
+		{"action": "add-schema", "schema": q.Schema},
+		{"action": "set-current-schema", "schema-id": json.Number("-1")},
+	}
 	if q.Spec != nil {
 		apply = append(apply, update{"action": "add-spec", "spec": q.Spec}, update{"action": "set-default-spec", "spec-id": json.Number("-1")})
 	}
@@ -308,12 +311,14 @@ func (c call) commit() reply {
 }
 
 func newDocument(version int64) document {
-	doc := document{"format-version": version, "last-sequence-number": int64(0), "last-column-id": int64(0), "schemas": []any{},
+	doc := document{
+		"format-version": version, "last-sequence-number": int64(0), "last-column-id": int64(0), "schemas": []any{},
 		"current-schema-id": int64(-1), "partition-specs": []any{map[string]any{"spec-id": int64(0), "fields": []any{}}},
 		"default-spec-id": int64(0), "last-partition-id": int64(999),
 		"sort-orders": []any{map[string]any{"order-id": int64(0), "fields": []any{}}}, "default-sort-order-id": int64(0),
 		"properties": map[string]any{}, "snapshots": []any{}, "snapshot-log": []any{}, "metadata-log": []any{}, "refs": map[string]any{},
-		"current-snapshot-id": nil}
+		"current-snapshot-id": nil,
+	}
 	if version >= 3 {
 		doc["next-row-id"] = int64(0)
 	}

@@ -192,9 +192,11 @@ func (t *Table) without(table *meta.Metadata, f manifest.File, gone map[string]b
 		if err != nil {
 			t.tb.Fatal(err)
 		}
-		m.Entries = append(m.Entries, manifest.Written{Status: manifest.Existing, Snapshot: e.Snapshot, Sequence: e.Sequence, FileSequence: e.FileSequence,
+		m.Entries = append(m.Entries, manifest.Written{
+			Status: manifest.Existing, Snapshot: e.Snapshot, Sequence: e.Sequence, FileSequence: e.FileSequence,
 			Content: e.Content, Path: string(e.Path), Format: e.Format, Partition: partition, Rows: e.Rows, Size: e.Size, EqualityIDs: append([]int64(nil), e.EqualityIDs...),
-			SortOrder: -1, FirstRowID: e.FirstRowID, Referenced: string(e.Referenced), BlobOffset: e.BlobOffset, BlobSize: e.BlobSize})
+			SortOrder: -1, FirstRowID: e.FirstRowID, Referenced: string(e.Referenced), BlobOffset: e.BlobOffset, BlobSize: e.BlobSize,
+		})
 	}
 	if !dropped {
 		return f, true
@@ -259,9 +261,11 @@ func (t *Table) document() []byte {
 	for i, fields := range t.Specs {
 		specs = append(specs, map[string]any{"spec-id": i, "fields": fields})
 	}
-	doc := map[string]any{"format-version": t.Version, "table-uuid": "9c12d441-03fe-4693-9a96-a0705ddf69c1", "location": Location, "last-updated-ms": 1,
+	doc := map[string]any{
+		"format-version": t.Version, "table-uuid": "9c12d441-03fe-4693-9a96-a0705ddf69c1", "location": Location, "last-updated-ms": 1,
 		"last-column-id": 1000, "schemas": schemas, "current-schema-id": len(schemas) - 1, "partition-specs": specs, "default-spec-id": len(specs) - 1,
-		"last-partition-id": 2000, "last-sequence-number": t.sequence, "properties": t.Properties, "snapshots": t.snapshots}
+		"last-partition-id": 2000, "last-sequence-number": t.sequence, "properties": t.Properties, "snapshots": t.snapshots,
+	}
 	if n := len(t.snapshots); n > 0 {
 		doc["current-snapshot-id"] = t.snapshots[n-1]["snapshot-id"]
 		var log []any

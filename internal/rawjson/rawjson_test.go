@@ -43,8 +43,10 @@ func TestArray(t *testing.T) {
 
 func TestMalformed(t *testing.T) {
 	t.Parallel()
-	for _, in := range []string{``, `{`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a" 1}`, `{a:1}`, `{"a":1}x`, `{"a":"x`, `{"a":"\"`,
-		`{"a":[1}`, `[1]`, `{"a":}`, `{"a":,"b":1}`, `{"a":1 "b":2}`, `{,}`, `{"a":1,}`} {
+	for _, in := range []string{
+		``, `{`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a" 1}`, `{a:1}`, `{"a":1}x`, `{"a":"x`, `{"a":"\"`,
+		`{"a":[1}`, `[1]`, `{"a":}`, `{"a":,"b":1}`, `{"a":1 "b":2}`, `{,}`, `{"a":1,}`,
+	} {
 		var err error
 		for _, e := range Object([]byte(in)) {
 			err = e

@@ -64,13 +64,17 @@ func levels(valid []bool) []byte {
 // dataPage is an uncompressed page of version 1.
 func dataPage(rows int, enc thrift.Encoding, parts ...[]byte) page.Page {
 	body := bytes.Join(parts, nil)
-	return page.Page{PageHeader: thrift.PageHeader{Type: thrift.DataPage, NumValues: int32(rows), Encoding: enc, DefinitionEncoding: thrift.RLE,
-		RepetitionEncoding: thrift.RLE, UncompressedSize: int32(len(body)), CompressedSize: int32(len(body))}, Body: body}
+	return page.Page{PageHeader: thrift.PageHeader{
+		Type: thrift.DataPage, NumValues: int32(rows), Encoding: enc, DefinitionEncoding: thrift.RLE,
+		RepetitionEncoding: thrift.RLE, UncompressedSize: int32(len(body)), CompressedSize: int32(len(body)),
+	}, Body: body}
 }
 
 func dictionaryPage(n int, body []byte) page.Page {
-	return page.Page{PageHeader: thrift.PageHeader{Type: thrift.DictionaryPage, NumValues: int32(n), Encoding: thrift.Plain,
-		UncompressedSize: int32(len(body)), CompressedSize: int32(len(body))}, Body: body}
+	return page.Page{PageHeader: thrift.PageHeader{
+		Type: thrift.DictionaryPage, NumValues: int32(n), Encoding: thrift.Plain,
+		UncompressedSize: int32(len(body)), CompressedSize: int32(len(body)),
+	}, Body: body}
 }
 
 func plainStrings(values ...string) (b []byte) {
@@ -196,10 +200,14 @@ func TestL50_DictionaryEdges(t *testing.T) {
 		rows  int
 		want  string
 	}{
-		{"dictionary, plain, dictionary", []page.Page{dict, dataPage(2, thrift.RLEDictionary, indices(2, 2, 0)),
-			dataPage(2, thrift.Plain, plainStrings("x", "yy")), dataPage(2, thrift.PlainDictionary, indices(2, 0, 0))}, 6, long + " aa x yy aa aa"},
-		{"plain first, the dictionary long kept", []page.Page{dict, dataPage(2, thrift.Plain, plainStrings("x", "yy")),
-			dataPage(2, thrift.Plain, plainStrings("z", "")), dataPage(1, thrift.RLEDictionary, indices(2, 0))}, 5, "x yy z  aa"},
+		{"dictionary, plain, dictionary", []page.Page{
+			dict, dataPage(2, thrift.RLEDictionary, indices(2, 2, 0)),
+			dataPage(2, thrift.Plain, plainStrings("x", "yy")), dataPage(2, thrift.PlainDictionary, indices(2, 0, 0)),
+		}, 6, long + " aa x yy aa aa"},
+		{"plain first, the dictionary long kept", []page.Page{
+			dict, dataPage(2, thrift.Plain, plainStrings("x", "yy")),
+			dataPage(2, thrift.Plain, plainStrings("z", "")), dataPage(1, thrift.RLEDictionary, indices(2, 0)),
+		}, 5, "x yy z  aa"},
 		{"zero bits", []page.Page{dict, dataPage(9, thrift.RLEDictionary, []byte{0})}, 9, strings.TrimSpace(strings.Repeat("aa ", 9))},
 		{"pages without rows", []page.Page{dict, dataPage(0, thrift.RLEDictionary), dataPage(1, thrift.RLEDictionary, indices(1, 0)), dataPage(0, thrift.Plain)}, 1, "aa"},
 	} {
@@ -210,8 +218,10 @@ func TestL50_DictionaryEdges(t *testing.T) {
 			}
 		}
 	}
-	nulls := []page.Page{dict, dataPage(3, thrift.RLEDictionary, levels([]bool{false, false, false})),
-		dataPage(3, thrift.RLEDictionary, levels([]bool{false, true, false}), indices(2, 2)), dataPage(2, thrift.RLEDictionary, levels([]bool{false, false}), []byte{2})}
+	nulls := []page.Page{
+		dict, dataPage(3, thrift.RLEDictionary, levels([]bool{false, false, false})),
+		dataPage(3, thrift.RLEDictionary, levels([]bool{false, true, false}), indices(2, 2)), dataPage(2, thrift.RLEDictionary, levels([]bool{false, false}), []byte{2}),
+	}
 	for _, step := range []int{0, 1, 3} {
 		got, err := readAll(t, stringPlan(t, true), nulls, 8, step, Options{})
 		if want := "(null) (null) (null) (null) " + long + " (null) (null) (null)"; err != nil || got != want {

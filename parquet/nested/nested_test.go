@@ -377,17 +377,30 @@ func TestL24_NullEmptyAndAbsentAtEachLevel(t *testing.T) {
 		values   []any
 		want     []string
 	}{
-		{"map of lists", []thrift.SchemaElement{group("m", o, thrift.LogicalMap, 1), group("kv", rep, 0, 2), leaf("k", r),
-			group("v", o, thrift.LogicalList, 1), group("list", rep, 0, 1), leaf("e", o)},
+		{
+			"map of lists",
+			[]thrift.SchemaElement{
+				group("m", o, thrift.LogicalMap, 1), group("kv", rep, 0, 2), leaf("k", r),
+				group("v", o, thrift.LogicalList, 1), group("list", rep, 0, 1), leaf("e", o),
+			},
 			[]any{nil, []pair{}, []pair{{int32(1), []any{}}}, []pair{{int32(1), nil}, {int32(2), []any{nil, int32(3)}}}},
-			[]string{"null", "[]", "[[1,[]]]", "[[1,null],[2,[null,3]]]"}},
-		{"struct of list of struct of list", []thrift.SchemaElement{group("s", o, 0, 1), group("l", o, thrift.LogicalList, 1), group("list", rep, 0, 1),
-			group("e", o, 0, 1), group("x", o, thrift.LogicalList, 1), group("list", rep, 0, 1), leaf("e", o)},
+			[]string{"null", "[]", "[[1,[]]]", "[[1,null],[2,[null,3]]]"},
+		},
+		{
+			"struct of list of struct of list",
+			[]thrift.SchemaElement{
+				group("s", o, 0, 1), group("l", o, thrift.LogicalList, 1), group("list", rep, 0, 1),
+				group("e", o, 0, 1), group("x", o, thrift.LogicalList, 1), group("list", rep, 0, 1), leaf("e", o),
+			},
 			[]any{nil, []any{nil}, []any{[]any{}}, []any{[]any{nil, []any{nil}, []any{[]any{}}, []any{[]any{nil, int32(1)}}}}},
-			[]string{"null", `{"l":null}`, `{"l":[]}`, `{"l":[null,{"x":null},{"x":[]},{"x":[null,1]}]}`}},
-		{"lists in lists", []thrift.SchemaElement{group("l", o, thrift.LogicalList, 1), group("list", rep, 0, 1), group("e", o, thrift.LogicalList, 1), group("list", rep, 0, 1), leaf("e", o)},
+			[]string{"null", `{"l":null}`, `{"l":[]}`, `{"l":[null,{"x":null},{"x":[]},{"x":[null,1]}]}`},
+		},
+		{
+			"lists in lists",
+			[]thrift.SchemaElement{group("l", o, thrift.LogicalList, 1), group("list", rep, 0, 1), group("e", o, thrift.LogicalList, 1), group("list", rep, 0, 1), leaf("e", o)},
 			[]any{nil, []any{}, []any{nil}, []any{[]any{}}, []any{[]any{nil}}, []any{[]any{int32(1), int32(2)}, nil, []any{int32(3)}}},
-			[]string{"null", "[]", "[null]", "[[]]", "[[null]]", "[[1,2],null,[3]]"}},
+			[]string{"null", "[]", "[null]", "[[]]", "[[null]]", "[[1,2],null,[3]]"},
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -501,8 +514,10 @@ func absentChild(r *rand.Rand) prunedWant {
 	}
 	a := absentChild(r)
 	st := arrow.StructOf(a.w.Field)
-	return prunedWant{Want{Field: arrow.Field{Name: "s", Type: st}, Const: &expr.Literal{Type: st, Value: struct{}{}}, Children: []Want{a.w}},
-		func(any) string { return "{" + strconv.Quote(a.w.Field.Name) + ":" + a.text(nil) + "}" }}
+	return prunedWant{
+		Want{Field: arrow.Field{Name: "s", Type: st}, Const: &expr.Literal{Type: st, Value: struct{}{}}, Children: []Want{a.w}},
+		func(any) string { return "{" + strconv.Quote(a.w.Field.Name) + ":" + a.text(nil) + "}" },
+	}
 }
 
 func TestChildrenBySchemaNodeAbsentOnesAsConstants(t *testing.T) {

@@ -71,7 +71,7 @@ const (
 
 // hybrid writes the run-length and bit-packing hybrid.
 func hybrid(values []uint32, width int, runs Runs) []byte {
-	var out, _ = []byte(nil), 0
+	out, _ := []byte(nil), 0
 	var packed []uint32
 	flush := func() {
 		if len(packed) == 0 {

@@ -161,8 +161,10 @@ func (w *fileWriter) chunk(g, i int) {
 			e = thrift.PlainDictionary
 		}
 		body := encodePlain(l.element.Type, c.Dictionary)
-		r := Raw{Header: thrift.PageHeader{Type: thrift.DictionaryPage, NumValues: int32(len(c.Dictionary)), Encoding: e,
-			UncompressedSize: int32(len(body))}, Body: Compress(c.Codec, body)}
+		r := Raw{Header: thrift.PageHeader{
+			Type: thrift.DictionaryPage, NumValues: int32(len(c.Dictionary)), Encoding: e,
+			UncompressedSize: int32(len(body)),
+		}, Body: Compress(c.Codec, body)}
 		p.encodings[[2]int{int(thrift.DictionaryPage), int(e)}]++
 		w.page(&r, nil, len(c.Pages) > 0 && c.Pages[0].CRC, m)
 	}
@@ -243,8 +245,10 @@ func (w *fileWriter) dataPage(l *leaf, c *Chunk, pg *Page) (r Raw, entries, rows
 	if pg.OldLevels {
 		e = thrift.BitPacked
 	}
-	r.Header = thrift.PageHeader{Type: thrift.DataPage, NumValues: int32(entries), Encoding: pg.Encoding, DefinitionEncoding: e,
-		RepetitionEncoding: e, UncompressedSize: int32(len(body))}
+	r.Header = thrift.PageHeader{
+		Type: thrift.DataPage, NumValues: int32(entries), Encoding: pg.Encoding, DefinitionEncoding: e,
+		RepetitionEncoding: e, UncompressedSize: int32(len(body)),
+	}
 	r.Body = Compress(c.Codec, body)
 	return r, entries, rows
 }
@@ -261,9 +265,11 @@ func (w *fileWriter) dataPageV2(l *leaf, c *Chunk, pg *Page, def []uint8, values
 	if !pg.Plain && !(pg.EmptyBody && len(values) == 0) {
 		stored = Compress(c.Codec, values)
 	}
-	r.Header = thrift.PageHeader{Type: thrift.DataPageV2, NumValues: int32(entries), NumNulls: int32(entries - len(pg.Values)), NumRows: int32(rows),
+	r.Header = thrift.PageHeader{
+		Type: thrift.DataPageV2, NumValues: int32(entries), NumNulls: int32(entries - len(pg.Values)), NumRows: int32(rows),
 		Encoding: pg.Encoding, DefinitionLength: int32(len(defs)), RepetitionLength: int32(len(rep)), Plain: pg.Plain,
-		UncompressedSize: int32(len(rep) + len(defs) + len(values))}
+		UncompressedSize: int32(len(rep) + len(defs) + len(values)),
+	}
 	r.Body = append(append(append([]byte(nil), rep...), defs...), stored...)
 	return r
 }

@@ -66,8 +66,10 @@ func (g *Random) field(depth int, rep thrift.Repetition) (out []thrift.SchemaEle
 		kind = 0
 	}
 	group := func(name string, logical thrift.LogicalKind, rep thrift.Repetition, children int32) {
-		out = append(out, thrift.SchemaElement{Name: name, Type: thrift.NoType, NumChildren: children, Repetition: rep,
-			Converted: thrift.NoConverted, Logical: thrift.Logical{Kind: logical}})
+		out = append(out, thrift.SchemaElement{
+			Name: name, Type: thrift.NoType, NumChildren: children, Repetition: rep,
+			Converted: thrift.NoConverted, Logical: thrift.Logical{Kind: logical},
+		})
 	}
 	add := func(e ...thrift.SchemaElement) { out = append(out, e...) }
 	switch kind {
@@ -205,8 +207,10 @@ func special(x uint64) float64 {
 
 // Layout draws sizes, encodings, codec and version for a schema.
 func (g *Random) Layout(t *schema.Tree, rows int) Layout {
-	o := Layout{Version: 1 + g.R.IntN(2), Codec: Codecs[g.R.IntN(len(Codecs))], Runs: Runs(g.R.IntN(3)), CRC: g.R.IntN(2) == 0,
-		Statistics: true, EncodingStats: true, Index: g.R.IntN(2) == 0, CreatedBy: "lakescan-test version 1.0.0"}
+	o := Layout{
+		Version: 1 + g.R.IntN(2), Codec: Codecs[g.R.IntN(len(Codecs))], Runs: Runs(g.R.IntN(3)), CRC: g.R.IntN(2) == 0,
+		Statistics: true, EncodingStats: true, Index: g.R.IntN(2) == 0, CreatedBy: "lakescan-test version 1.0.0",
+	}
 	if g.R.IntN(2) == 0 {
 		o.GroupRows = 1 + g.R.IntN(rows+1)
 	}

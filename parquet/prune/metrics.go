@@ -112,10 +112,13 @@ func (m Metrics) allNaN() bool    { return m.NaNs >= 0 && m.NaNs == m.Rows }
 
 // below: every value lies below v; likewise the others. Without a bound none of them is known.
 func (m Metrics) below(v expr.Literal) bool { return m.Upper.Value != nil && m.Upper.Compare(v) < 0 }
+
 func (m Metrics) notAbove(v expr.Literal) bool {
 	return m.Upper.Value != nil && m.Upper.Compare(v) <= 0
 }
+
 func (m Metrics) above(v expr.Literal) bool { return m.Lower.Value != nil && m.Lower.Compare(v) > 0 }
+
 func (m Metrics) notBelow(v expr.Literal) bool {
 	return m.Lower.Value != nil && m.Lower.Compare(v) >= 0
 }

@@ -92,7 +92,8 @@ func evidence(t testing.TB, c Column, values [][]byte) *Chunk {
 		t.Fatal("no dictionary")
 	}
 	return &Chunk{Column: c, Pages: pages, Dictionary: dict, Bloom: bloom, Statistics: &thrift.Statistics{
-		MinValue: values[0], MaxValue: values[len(values)-1], NullCount: 0, NaNCount: -1}}
+		MinValue: values[0], MaxValue: values[len(values)-1], NullCount: 0, NaNCount: -1,
+	}}
 }
 
 // checkEvidence runs predicates through every subset of the evaluators: no wrong proof, and statistics prove what lies outside.
@@ -129,8 +130,10 @@ func TestL26_DecimalsInFourPhysicalTypes(t *testing.T) {
 	typ := &arrow.Decimal128Type{Precision: 9, Scale: 2}
 	logical := thrift.Logical{Kind: thrift.LogicalDecimal, Precision: 9, Scale: 2}
 	values := []int64{-999999999, -256, 0, 255, 999999999}
-	lits := []any{big.NewInt(-1_000_000_000), big.NewInt(-999999999), big.NewInt(-1), big.NewInt(0), big.NewInt(255), big.NewInt(256),
-		big.NewInt(999999999), big.NewInt(1 << 40), new(big.Int).Lsh(big.NewInt(-1), 100)}
+	lits := []any{
+		big.NewInt(-1_000_000_000), big.NewInt(-999999999), big.NewInt(-1), big.NewInt(0), big.NewInt(255), big.NewInt(256),
+		big.NewInt(999999999), big.NewInt(1 << 40), new(big.Int).Lsh(big.NewInt(-1), 100),
+	}
 	forms := map[string]struct {
 		element thrift.SchemaElement
 		store   func(int64) []byte
@@ -168,10 +171,16 @@ func TestL27_UUIDAndBinaryBoundsAreUnsignedBytes(t *testing.T) {
 		typ     arrow.DataType
 		values  [][]byte
 	}{
-		"uuid": {thrift.SchemaElement{Type: thrift.FixedLenByteArray, TypeLength: 16, Logical: thrift.Logical{Kind: thrift.LogicalUUID}},
-			&arrow.FixedSizeBinaryType{ByteWidth: 16}, [][]byte{uuid(0x01), uuid(0x7f), uuid(0x80), uuid(0xff)}},
-		"fixed": {thrift.SchemaElement{Type: thrift.FixedLenByteArray, TypeLength: 2}, &arrow.FixedSizeBinaryType{ByteWidth: 2},
-			[][]byte{{0, 0}, {0, 0xff}, {0x7f, 0}, {0x80, 0}, {0xff, 0}}},
+		"uuid": {
+			thrift.SchemaElement{Type: thrift.FixedLenByteArray, TypeLength: 16, Logical: thrift.Logical{Kind: thrift.LogicalUUID}},
+			&arrow.FixedSizeBinaryType{ByteWidth: 16},
+			[][]byte{uuid(0x01), uuid(0x7f), uuid(0x80), uuid(0xff)},
+		},
+		"fixed": {
+			thrift.SchemaElement{Type: thrift.FixedLenByteArray, TypeLength: 2},
+			&arrow.FixedSizeBinaryType{ByteWidth: 2},
+			[][]byte{{0, 0}, {0, 0xff}, {0x7f, 0}, {0x80, 0}, {0xff, 0}},
+		},
 		"binary": {thrift.SchemaElement{Type: thrift.ByteArray}, arrow.BinaryTypes.Binary, [][]byte{{}, {0}, {0, 0xff}, {0x80}, {0xff, 0}}},
 	}
 	for name, f := range cases {
@@ -219,8 +228,10 @@ func TestL29_AbsentCountsAreUnknown(t *testing.T) {
 	}{
 		{"count absent", -1, map[string]expr.Verdict{"<> 8": expr.None, "NOT IN (8, 9)": expr.None}},
 		{"two nulls", 2, map[string]expr.Verdict{"<> 8": expr.None, "NOT IN (8, 9)": expr.None}},
-		{"no null", 0, map[string]expr.Verdict{"<> 8": expr.None, "NOT IN (8, 9)": expr.None, "= 8": expr.All, "<> 7": expr.All,
-			"IS NULL": expr.None, "IS NOT NULL": expr.All}},
+		{"no null", 0, map[string]expr.Verdict{
+			"<> 8": expr.None, "NOT IN (8, 9)": expr.None, "= 8": expr.All, "<> 7": expr.All,
+			"IS NULL": expr.None, "IS NOT NULL": expr.All,
+		}},
 		{"more nulls than rows", 4, map[string]expr.Verdict{"<> 8": expr.None, "NOT IN (8, 9)": expr.None}},
 	}
 	for _, k := range cases {
@@ -439,8 +450,10 @@ func TestBrokenPageIndexIsIgnored(t *testing.T) {
 	c := leafOf(t, optional(thrift.Int32), arrow.PrimitiveTypes.Int32)
 	sound := func() (*thrift.OffsetIndex, *thrift.ColumnIndex) {
 		return &thrift.OffsetIndex{Pages: []thrift.PageLocation{{Offset: 4, Size: 10}, {Offset: 14, Size: 10, FirstRow: 5}, {Offset: 30, Size: 10, FirstRow: 8}}},
-			&thrift.ColumnIndex{NullPages: []bool{false, true, false}, MinValues: [][]byte{le32(1), {}, le32(3)},
-				MaxValues: [][]byte{le32(2), {}, le32(4)}, Boundary: thrift.Ascending, NullCounts: []int64{1, 3, 0}}
+			&thrift.ColumnIndex{
+				NullPages: []bool{false, true, false}, MinValues: [][]byte{le32(1), {}, le32(3)},
+				MaxValues: [][]byte{le32(2), {}, le32(4)}, Boundary: thrift.Ascending, NullCounts: []int64{1, 3, 0},
+			}
 	}
 	check := func(o *thrift.OffsetIndex, x *thrift.ColumnIndex) error {
 		if err := CheckOffsets(o, 4, 36, 10); err != nil {
@@ -547,7 +560,9 @@ func TestUsesNamesOnlyWhatCouldProveSomething(t *testing.T) {
 	lit := expr.Literal{Type: arrow.PrimitiveTypes.Int32, Value: int64(1)}
 	e := expr.Or{
 		expr.And{expr.Compare{Op: expr.EQ, Col: col(1), Lit: lit}, expr.Compare{Op: expr.LT, Col: col(2), Lit: lit}},
-		expr.In{Col: col(3), Lits: []expr.Literal{lit}, Negated: true}, expr.IsNull{Col: col(4)}, expr.Match{Col: col(5)},
+		expr.In{Col: col(3), Lits: []expr.Literal{lit}, Negated: true},
+		expr.IsNull{Col: col(4)},
+		expr.Match{Col: col(5)},
 	}
 	pages, dict, bloom := Uses(e)
 	if fmt.Sprint(pages, dict, bloom) != "map[1:true 2:true 3:true 4:true] map[1:true 2:true 3:true] map[1:true 2:false 3:false]" {

@@ -194,8 +194,10 @@ func (b *builder) node(parent *Node, depth int) (*Node, error) {
 		return nil, fmt.Errorf("%w: %s: repetition %v is not supported", ErrInvalid, e.Name, e.Repetition)
 	}
 	n := b.alloc()
-	*n = Node{Name: e.Name, ID: int(e.FieldID), HasID: e.HasFieldID, Repetition: e.Repetition, Logical: logical(e),
-		Physical: e.Type, TypeLength: int(e.TypeLength), Parent: parent, Leaf: len(b.leaves)}
+	*n = Node{
+		Name: e.Name, ID: int(e.FieldID), HasID: e.HasFieldID, Repetition: e.Repetition, Logical: logical(e),
+		Physical: e.Type, TypeLength: int(e.TypeLength), Parent: parent, Leaf: len(b.leaves),
+	}
 	if parent != nil {
 		n.Def, n.Rep = parent.Def, parent.Rep
 	}
@@ -255,9 +257,11 @@ func (b *builder) group(n *Node, e *thrift.SchemaElement, depth int) error {
 // wrap puts a List around a bare repeated field.
 func (b *builder) wrap(c *Node) *Node {
 	l := b.alloc()
-	*l = Node{Name: c.Name, ID: c.ID, HasID: c.HasID, Kind: List, bare: true, Repetition: thrift.Required, Physical: thrift.NoType,
+	*l = Node{
+		Name: c.Name, ID: c.ID, HasID: c.HasID, Kind: List, bare: true, Repetition: thrift.Required, Physical: thrift.NoType,
 		Logical: thrift.Logical{Kind: thrift.LogicalList}, Def: c.Def - 1, Rep: c.Rep - 1, Leaf: c.Leaf, Leaves: c.Leaves,
-		Parent: c.Parent, Children: []*Node{c}}
+		Parent: c.Parent, Children: []*Node{c},
+	}
 	c.Parent = l
 	return l
 }

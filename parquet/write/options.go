@@ -54,8 +54,10 @@ type Sorting struct {
 
 // DefaultOptions are those of a zero Options.
 func DefaultOptions() Options {
-	return Options{Codec: "zstd", RowGroupRows: 131072, RowGroupBytes: 128 << 20, PageRows: 20480, PageBytes: 1 << 20,
-		DictionaryBytes: 1 << 20, BloomFPP: 0.01, CreatedBy: "lakescan", Allocator: memory.DefaultAllocator}
+	return Options{
+		Codec: "zstd", RowGroupRows: 131072, RowGroupBytes: 128 << 20, PageRows: 20480, PageBytes: 1 << 20,
+		DictionaryBytes: 1 << 20, BloomFPP: 0.01, CreatedBy: "lakescan", Allocator: memory.DefaultAllocator,
+	}
 }
 
 func (o Options) withDefaults() Options {

@@ -193,8 +193,10 @@ func TestAnotherReaderAgrees(t *testing.T) {
 	rec := events(25_000, 2)
 	defer rec.Release()
 	for _, codec := range []string{"zstd", "snappy", "gzip", "brotli", "uncompressed"} {
-		out, _ := writeAll(t, []arrow.RecordBatch{rec}, rec.Schema(), write.Options{Codec: codec, RowGroupRows: 12_000,
-			Sorting: []write.Sorting{{Path: []string{"id"}}}, Metadata: map[string]string{"lakescan.job": "j1"}, Bloom: [][]string{{"kind"}}})
+		out, _ := writeAll(t, []arrow.RecordBatch{rec}, rec.Schema(), write.Options{
+			Codec: codec, RowGroupRows: 12_000,
+			Sorting: []write.Sorting{{Path: []string{"id"}}}, Metadata: map[string]string{"lakescan.job": "j1"}, Bloom: [][]string{{"kind"}},
+		})
 		f, err := oracle.OpenFile(bytes.NewReader(out), int64(len(out)))
 		if err != nil {
 			t.Fatal(err)

@@ -14,8 +14,10 @@ func TestPlanText(t *testing.T) {
 	t.Parallel()
 	e := testEngine(t, EngineConfig{})
 	table := ordersTable(t, 2)
-	p, err := e.Prepare(t.Context(), query.Statement{SQL: "select region, sum(total) from t where id > $n group by region order by 1",
-		Params: map[string]any{"n": "9990"}}, memTables{"t": table})
+	p, err := e.Prepare(t.Context(), query.Statement{
+		SQL:    "select region, sum(total) from t where id > $n group by region order by 1",
+		Params: map[string]any{"n": "9990"},
+	}, memTables{"t": table})
 	if err != nil {
 		t.Fatal(err)
 	}

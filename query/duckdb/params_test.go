@@ -35,7 +35,8 @@ func TestParams(t *testing.T) {
 		{"select count(*) from o where region = $r", map[string]any{"r": "x' or true --"}, "0"},
 		{"select count(*) from o where region is not distinct from $r and id < 10", map[string]any{"r": nil}, "2"},
 		{"select tz = $t, ts = $s, dec = $x, u = $u, bin = $b, big = $h from one", map[string]any{
-			"t": when, "s": "2026-05-01 11:00:00", "x": "1.25", "u": "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "b": []byte{0, 255}, "h": big.NewInt(-7)}, "true|true|true|true|true|true"},
+			"t": when, "s": "2026-05-01 11:00:00", "x": "1.25", "u": "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "b": []byte{0, 255}, "h": big.NewInt(-7),
+		}, "true|true|true|true|true|true"},
 		{"select count(*) from one where tz = $t", map[string]any{"t": when}, "1"},
 		{"select count(*) from one where dec = $x and u = $u and bin = $b", map[string]any{"x": "1.25", "u": "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "b": `\x00\xFF`}, "1"},
 		{"select $a::int + $b", map[string]any{"a": "4", "b": 5}, "9"},

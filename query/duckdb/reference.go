@@ -146,8 +146,10 @@ func (r *reference) refuse(c column) error {
 	if c.how != copyRefused {
 		return nil
 	}
-	return &query.Error{Class: query.ClassUnsupported, Err: c.refusal,
-		Msg: fmt.Sprintf("column %s of %s has the type %s, which SQL cannot hold here", c.name, strings.Join(r.Name, "."), c.field.Type)}
+	return &query.Error{
+		Class: query.ClassUnsupported, Err: c.refusal,
+		Msg: fmt.Sprintf("column %s of %s has the type %s, which SQL cannot hold here", c.name, strings.Join(r.Name, "."), c.field.Type),
+	}
 }
 
 func (r *reference) close() {

@@ -29,8 +29,10 @@ func (s *statement) resolve(ctx context.Context, t query.Tables, refs []plan.Tab
 		}
 		span, ok := query.FindTable(s.travel.Text, toks, syntax.Offset, len(r.Name), syntax.Alias != "")
 		if !ok || (syntax.Unit != "") != (span.At[0] < span.At[1]) {
-			return s.at(&query.Error{Class: query.ClassUnsupported, Msg: fmt.Sprintf("the reference of %s cannot be read", dotted(r.Name)),
-				Hint: "write it as namespace.table AS alias"}, syntax.Offset)
+			return s.at(&query.Error{
+				Class: query.ClassUnsupported, Msg: fmt.Sprintf("the reference of %s cannot be read", dotted(r.Name)),
+				Hint: "write it as namespace.table AS alias",
+			}, syntax.Offset)
 		}
 		spans[i] = span
 		if syntax.Unit != "" {

@@ -195,9 +195,11 @@ func TestSandbox_LockedBehindTheGate(t *testing.T) {
 func TestGate_Allows(t *testing.T) {
 	t.Parallel()
 	e := testEngine(t, EngineConfig{})
-	tables := memTables{"o": ordersTable(t, 1), "a.o": ordersTable(t, 1), "a.b.o": ordersTable(t, 1), "x.y.o": ordersTable(t, 1),
+	tables := memTables{
+		"o": ordersTable(t, 1), "a.o": ordersTable(t, 1), "a.b.o": ordersTable(t, 1), "x.y.o": ordersTable(t, 1),
 		"s3://b/x/*.parquet": ordersTable(t, 1), "temp.o": ordersTable(t, 1), "o@7": ordersTable(t, 1), "o@main": ordersTable(t, 1),
-		"o@2026-01-01T00:00:00Z": ordersTable(t, 1), "system.o": ordersTable(t, 1)}
+		"o@2026-01-01T00:00:00Z": ordersTable(t, 1), "system.o": ordersTable(t, 1),
+	}
 	for _, sql := range []string{
 		"select 1;",
 		"values (1), (2)",

@@ -43,9 +43,11 @@ type grant struct {
 // take reserves want bytes, or half of what is free if want is 0. It waits holding nothing.
 func (s *share) take(ctx context.Context, want int64) (*grant, error) {
 	if want > s.total {
-		return nil, &query.Error{Class: query.ClassMemory,
-			Msg:  fmt.Sprintf("the statement asks for %d bytes, SQL has %d in all", want, s.total),
-			Hint: "lower the statement's memory or raise --memory"}
+		return nil, &query.Error{
+			Class: query.ClassMemory,
+			Msg:   fmt.Sprintf("the statement asks for %d bytes, SQL has %d in all", want, s.total),
+			Hint:  "lower the statement's memory or raise --memory",
+		}
 	}
 	for {
 		n, freed := s.try(want)

@@ -53,8 +53,10 @@ type statement struct {
 var errStatementClosed = errors.New("query: the statement is closed")
 
 func newStatement(e *engine, st query.Statement, spill string) *statement {
-	s := &statement{engine: e, st: st, spill: spill, busy: make(chan struct{}, 1),
-		literals: map[string]typed{}, atParams: map[string]bool{}}
+	s := &statement{
+		engine: e, st: st, spill: spill, busy: make(chan struct{}, 1),
+		literals: map[string]typed{}, atParams: map[string]bool{},
+	}
 	s.life, s.end = context.WithCancelCause(context.Background())
 	s.explained.text = map[string]string{}
 	s.busy <- struct{}{}

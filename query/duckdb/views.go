@@ -77,8 +77,10 @@ func (s *statement) checkSplice() error {
 		return err
 	}
 	if !plan.SameButTables(before, after) {
-		return &query.Error{Class: query.ClassUnsupported, Msg: "the table references of this statement cannot be told apart",
-			Hint: "give each reference of a table an alias"}
+		return &query.Error{
+			Class: query.ClassUnsupported, Msg: "the table references of this statement cannot be told apart",
+			Hint: "give each reference of a table an alias",
+		}
 	}
 	return nil
 }

@@ -262,8 +262,10 @@ func TestJSONReadsBack(t *testing.T) {
 	if len(rows) != 4 || len(rows[0]) != 18 {
 		t.Fatalf("%d rows of %d columns", len(rows), len(rows[0]))
 	}
-	for key, want := range map[string]any{"id": json.Number("9223372036854775807"), "dec": json.Number("12345678901234567890123456789012345.678"),
-		"s": "a, \"b\"\nc|\t\\", "bin": "3q2+7w==", "tz": "2020-01-01T00:00:00.123456789Z", "s_1": "p"} {
+	for key, want := range map[string]any{
+		"id": json.Number("9223372036854775807"), "dec": json.Number("12345678901234567890123456789012345.678"),
+		"s": "a, \"b\"\nc|\t\\", "bin": "3q2+7w==", "tz": "2020-01-01T00:00:00.123456789Z", "s_1": "p",
+	} {
 		if rows[0][key] != want {
 			t.Errorf("%s is %v", key, rows[0][key])
 		}
@@ -368,8 +370,10 @@ func TestNothingIsKept(t *testing.T) {
 
 func TestByExtension(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]render.Format{"a.csv": render.CSV, "b.PARQUET": render.Parquet, "c.jsonl": render.NDJSON, "d.md": render.Markdown,
-		"e": "", "f.gz": "", "g.null": "", "x.y/z.arrow": render.Arrow, "t.txt": render.Table} {
+	for name, want := range map[string]render.Format{
+		"a.csv": render.CSV, "b.PARQUET": render.Parquet, "c.jsonl": render.NDJSON, "d.md": render.Markdown,
+		"e": "", "f.gz": "", "g.null": "", "x.y/z.arrow": render.Arrow, "t.txt": render.Table,
+	} {
 		if f, ok := render.ByExtension(name); ok != (want != "") || ok && f != want {
 			t.Errorf("%s is %q, %v", name, f, ok)
 		}

@@ -171,10 +171,16 @@ func TestL02_NullMatchesNullOnly(t *testing.T) {
 		typ        arrow.DataType
 		zero, five string
 	}{
-		{i32, "0", "5"}, {i64, "0", "5"}, {arrow.FixedWidthTypes.Date32, `"1970-01-01"`, `"1970-01-06"`}, {str, `""`, `"5"`},
-		{arrow.FixedWidthTypes.Timestamp_us, `"1970-01-01T00:00:00Z"`, `"1970-01-01T00:00:05Z"`}, {arrow.FixedWidthTypes.Boolean, "false", "true"},
-		{&arrow.Decimal128Type{Precision: 9, Scale: 2}, `"0.00"`, `"5.00"`}, {arrow.BinaryTypes.Binary, `""`, `"NQ=="`},
-		{&arrow.FixedSizeBinaryType{ByteWidth: 1}, `"AA=="`, `"NQ=="`}, {arrow.FixedWidthTypes.Time64us, `"00:00:00"`, `"00:00:05"`},
+		{i32, "0", "5"},
+		{i64, "0", "5"},
+		{arrow.FixedWidthTypes.Date32, `"1970-01-01"`, `"1970-01-06"`},
+		{str, `""`, `"5"`},
+		{arrow.FixedWidthTypes.Timestamp_us, `"1970-01-01T00:00:00Z"`, `"1970-01-01T00:00:05Z"`},
+		{arrow.FixedWidthTypes.Boolean, "false", "true"},
+		{&arrow.Decimal128Type{Precision: 9, Scale: 2}, `"0.00"`, `"5.00"`},
+		{arrow.BinaryTypes.Binary, `""`, `"NQ=="`},
+		{&arrow.FixedSizeBinaryType{ByteWidth: 1}, `"AA=="`, `"NQ=="`},
+		{arrow.FixedWidthTypes.Time64us, `"00:00:00"`, `"00:00:05"`},
 	} {
 		key := []arrow.Field{field(1, "k", c.typ)}
 		data := record(t, fmt.Sprintf(`[{"k":null},{"k":%s},{"k":%s}]`, c.zero, c.five), key...)

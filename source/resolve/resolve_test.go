@@ -112,11 +112,15 @@ func TestL18_IdentityConstants(t *testing.T) {
 			a: read a
 			p: const 7`},
 		{name: "null", file: "1 a int32", want: "2 p int32", constants: map[int]expr.Literal{2: lit(i32, nil)}, plan: "p: null"},
-		{name: "null goes before the default", file: "1 a int32", want: "2 p int32", constants: map[int]expr.Literal{2: lit(i32, nil)},
-			defaults: map[int]expr.Literal{2: lit(i32, int64(9))}, plan: "p: null"},
+		{
+			name: "null goes before the default", file: "1 a int32", want: "2 p int32", constants: map[int]expr.Literal{2: lit(i32, nil)},
+			defaults: map[int]expr.Literal{2: lit(i32, int64(9))}, plan: "p: null",
+		},
 		{name: "the file has it", file: "2 p int32", want: "2 p int32", constants: map[int]expr.Literal{2: lit(i32, int64(7))}, plan: "p: read p"},
-		{name: "before the mapping", file: "- p int32", want: "2 p int32", mapping: `[{"field-id":2,"names":["p"]}]`,
-			constants: map[int]expr.Literal{2: lit(i32, int64(7))}, plan: "p: const 7"},
+		{
+			name: "before the mapping", file: "- p int32", want: "2 p int32", mapping: `[{"field-id":2,"names":["p"]}]`,
+			constants: map[int]expr.Literal{2: lit(i32, int64(7))}, plan: "p: const 7",
+		},
 		{name: "file without ids, constants only", file: "- a int32", want: "2 p int32", constants: map[int]expr.Literal{2: lit(i32, int64(7))}, plan: "p: const 7"},
 		{name: "inside a struct of the file", file: "1 s {2 x int32}", want: "1 s {2 x int32, 3 p string}", constants: map[int]expr.Literal{3: lit(str, "v")}, plan: `
 			s: read s
@@ -241,8 +245,10 @@ func TestWantWithoutIDsIsFoundByName(t *testing.T) {
 
 func TestPromotions(t *testing.T) {
 	t.Parallel()
-	types := []string{"bool", "int8", "int32", "int64", "uint32", "uint64", "float", "double", "string", "binary", "date", "ts", "ts_ms", "tsz",
-		"ts_ns", "time", "time_ms", "dec9_2", "dec18_2", "dec18_3", "fixed4", "fixed16"}
+	types := []string{
+		"bool", "int8", "int32", "int64", "uint32", "uint64", "float", "double", "string", "binary", "date", "ts", "ts_ms", "tsz",
+		"ts_ns", "time", "time_ms", "dec9_2", "dec18_2", "dec18_3", "fixed4", "fixed16",
+	}
 	readable := map[string]string{ // table type: file types beside itself
 		"int32": "int8", "int64": "int8 int32 uint32", "double": "float", "string": "binary",
 		"ts": "date ts_ms tsz ts_ns", "ts_ms": "date ts tsz ts_ns", "tsz": "ts ts_ms ts_ns", "ts_ns": "date ts ts_ms tsz",
@@ -304,8 +310,10 @@ func TestMetadataColumns(t *testing.T) {
 	t.Parallel()
 	want := "2147483646 _file string, 2147483645 _pos int64, 2147483643 _spec_id int32, 2147483642 _partition {1000 p int64, 1001 q int32}, " +
 		"2147483540 _row_id int64, 2147483539 _seq int64"
-	in := Input{Want: schema(t, want), File: "s3a://b/f", SpecID: 3, FirstRowID: 100, DataSequence: 8,
-		Partition: map[int]expr.Literal{1000: lit(i32, int64(7))}}
+	in := Input{
+		Want: schema(t, want), File: "s3a://b/f", SpecID: 3, FirstRowID: 100, DataSequence: 8,
+		Partition: map[int]expr.Literal{1000: lit(i32, int64(7))},
+	}
 	for _, c := range []struct {
 		name, file, tail string
 		first            int64

@@ -57,8 +57,10 @@ func typeOf(n node) Type {
 }
 
 // integers are the sizes in bits; unsigned ones are marked by uintBits.
-var intBits = map[string]int{"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64, typeHugeint: 128}
-var uintBits = map[string]int{"UTINYINT": 8, "USMALLINT": 16, "UINTEGER": 32, "UBIGINT": 64, typeUhugeint: 128}
+var (
+	intBits  = map[string]int{"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64, typeHugeint: 128}
+	uintBits = map[string]int{"UTINYINT": 8, "USMALLINT": 16, "UINTEGER": 32, "UBIGINT": 64, typeUhugeint: 128}
+)
 
 // constant reads {"type", "is_null", "value"}. Values are raw: days, microseconds, unscaled decimals, 128-bit integers as
 // {"upper", "lower"}, bytes as text with \xAA.

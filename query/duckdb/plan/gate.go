@@ -52,9 +52,11 @@ func Gate(doc string) ([]TableRef, error) {
 	}
 	statements := objects(d, "statements")
 	if len(statements) != 1 {
-		return nil, &Fault{Class: query.ClassRefused, Offset: -1,
+		return nil, &Fault{
+			Class: query.ClassRefused, Offset: -1,
 			Msg:  fmt.Sprintf("%d statements where one is expected", len(statements)),
-			Hint: "run them one after another"}
+			Hint: "run them one after another",
+		}
 	}
 	g := gate{}
 	g.walk(statements[0], nil)
