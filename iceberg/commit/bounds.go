@@ -176,6 +176,9 @@ func compare(a, b any) int {
 	return 0
 }
 
+// Bound is the single-value form of a metric, for DataFile.Lower and Upper; nil for NULL.
+func Bound(lit expr.Literal) []byte { return encode(lit.Value, lit.Type) }
+
 // encode is the single-value form of the specification (appendix D); nil for what has none.
 func encode(v any, typ arrow.DataType) []byte {
 	switch v := v.(type) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/lakescan/lakescan/expr"
 	"github.com/lakescan/lakescan/expr/transform"
 	"github.com/lakescan/lakescan/iceberg/manifest"
 	"github.com/lakescan/lakescan/iceberg/meta"
@@ -102,7 +103,7 @@ func TestEncode(t *testing.T) {
 		{"x", arrow.BinaryTypes.String, "x"},
 		{nil, arrow.BinaryTypes.String, ""},
 	} {
-		if got := encode(c.v, c.typ); string(got) != c.want {
+		if got := Bound(expr.Literal{Type: c.typ, Value: c.v}); string(got) != c.want {
 			t.Errorf("%v as %v: %x", c.v, c.typ, got)
 		}
 	}
