@@ -204,8 +204,7 @@ func (s *scan) claim(t Task) bool {
 
 // certain reports that the task's recorded rows are all delivered: nothing filters or deletes.
 func (t *Task) certain() bool {
-	d := t.Deletes
-	return t.Rows > 0 && t.Filter == nil && t.Select.All() && d.Vector == nil && len(d.Positions) == 0 && len(d.Equality) == 0
+	return t.Rows > 0 && t.Filter == nil && t.Select.All() && t.Deletes.Empty()
 }
 
 // knownEmpty reports that the plan selects no row at all, so the file is never opened.

@@ -173,9 +173,6 @@ func (c *simCase) run(t *testing.T) (wall time.Duration) {
 		c.planning(t, lane)
 		start := time.Now()
 		r := g.openWith(t.Context(), g.tasks(), c.depth, c.workers, func(cfg *Config) { cfg.StopsEarly, cfg.Lane = c.stops, lane })
-		if traceHook != nil {
-			traceHook(r)
-		}
 		last := -1
 		for b, err := range r.All() {
 			if err != nil {
@@ -247,5 +244,3 @@ func TestI16_AutoReachesTheFloor(t *testing.T) {
 		})
 	}
 }
-
-var traceHook func(*Reader)
