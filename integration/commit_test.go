@@ -90,9 +90,11 @@ func dataFile(t *testing.T, store object.Store, table *meta.Metadata, name strin
 		}
 	}
 	bound := func(i int) []byte { return []byte{byte(i), byte(i >> 8), 0, 0, 0, 0, 0, 0} }
-	return commit.DataFile{Path: path, Rows: n, Size: int64(len(data)), Values: map[int]int64{1: n, 2: n}, Nulls: map[int]int64{1: 0, 2: nulls},
+	return commit.DataFile{
+		Path: path, Rows: n, Size: int64(len(data)), Values: map[int]int64{1: n, 2: n}, Nulls: map[int]int64{1: 0, 2: nulls},
 		Lower: map[int][]byte{1: bound(from), 2: []byte("a value that is longer than sixteen 0")},
-		Upper: map[int][]byte{1: bound(to - 1), 2: []byte("a value that is longer than sixteen 99999")}}
+		Upper: map[int][]byte{1: bound(to - 1), 2: []byte("a value that is longer than sixteen 99999")},
+	}
 }
 
 func put(t *testing.T, store object.Store, path string, data []byte) {

@@ -35,8 +35,15 @@ func TestConstant(t *testing.T) {
 		{"BLOB", `"\\xAAa"`, "X'aa61'"},
 		{"UUID", `{"upper":2373041421604835064,"lower":13505569303041673745}`, "UUID 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'"},
 		// not of the type, cut short, or unknown: no constant
-		{"INTEGER", `"5"`, ""}, {"INTEGER", "5.5", ""}, {"BLOB", `"\\xA"`, ""}, {"UUID", "7", ""}, {"HUGEINT", `{"upper":1}`, ""},
-		{"DECIMAL", "5", ""}, {"INTERVAL", "5", ""}, {"DOUBLE", `"many"`, ""}, {"", "1", ""},
+		{"INTEGER", `"5"`, ""},
+		{"INTEGER", "5.5", ""},
+		{"BLOB", `"\\xA"`, ""},
+		{"UUID", "7", ""},
+		{"HUGEINT", `{"upper":1}`, ""},
+		{"DECIMAL", "5", ""},
+		{"INTERVAL", "5", ""},
+		{"DOUBLE", `"many"`, ""},
+		{"", "1", ""},
 	} {
 		d, err := decode(`{"type":{"id":"` + c.id + `"},"is_null":false,"value":` + c.value + `}`)
 		if err != nil {
