@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 // Each test has its own points, so that all run in parallel.
 var (
 	fpOff, fpChain, fpGlob  = New("test/off"), New("test/chain"), New("test/glob")
-	fpDraw, fpPause, fpMore = New("test/draw"), New("test/pause"), New("test/more")
-	fpKill, fpCall, fpTwice = New("test/kill"), New("test/call"), New("test/twice")
+	_, fpPause, fpMore      = New("test/draw"), New("test/pause"), New("test/more")
+	fpKill, fpCall, _       = New("test/kill"), New("test/call"), New("test/twice")
 	fpHTTP, fpScope, fpStop = New("test/http"), New("test/scope"), New("test/stop")
 	fpBench                 = New("test/bench")
 )

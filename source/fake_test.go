@@ -114,7 +114,6 @@ type fakeUnit struct {
 	wave, unit int
 	span       object.Range
 	closed     bool
-	scratch    []byte
 }
 
 func (u *fakeUnit) follows() bool { return false }

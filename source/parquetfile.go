@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync"
@@ -107,6 +108,9 @@ func (p *parquetFormat) open(ctx context.Context, f *file) (_ content, err error
 	return c, nil
 }
 
+// trailer is the end of a Parquet file: the footer's length in 4 bytes, and the magic.
+const trailer = 8
+
 // readFooter reads the file's end, and more of it if the footer is longer. A file that is small, or mostly wanted, is read
 // whole.
 func (c *parquetFile) readFooter(ctx context.Context) (*parquet.Footer, error) {
@@ -139,6 +143,9 @@ func (c *parquetFile) readFooter(ctx context.Context) (*parquet.Footer, error) {
 	if size < 0 {
 		size = read.answer.info.Size
 		c.file.size = size
+	}
+	if n := len(tail); n >= trailer {
+		p.tails.footer(int64(binary.LittleEndian.Uint32(tail[n-trailer:])) + trailer)
 	}
 	c.hold(object.Range{Off: size - int64(len(tail)), Len: int64(len(tail))}, read)
 	f, missing, err := parquet.ParseFooter(tail, size, 0)

@@ -194,8 +194,7 @@ func TestAppendAndOverwrite(t *testing.T) {
 	if s, _ = r.Metadata.Snapshot(r.Snapshot); s.Operation != "replace" || s.Summary["total-records"] != "10" || s.Summary["deleted-data-files"] != "3" {
 		t.Errorf("snapshot %+v", s)
 	}
-	r, err = l.table.Commit(t.Context(), r.Metadata, Change{RemoveAll: true})
-	if err != nil {
+	if _, err = l.table.Commit(t.Context(), r.Metadata, Change{RemoveAll: true}); err != nil {
 		t.Fatal(err)
 	}
 	l.wantLive()

@@ -25,7 +25,7 @@ var allowed = map[string][]string{
 	"source":              {"prefetchpool", "object", "parquet", "expr", "memory"},
 	"source/resolve":      {"parquet", "expr", "object"},
 	"source/deletes":      {"parquet", "expr", "object", "memory"},
-	"iceberg":             {"source", "parquet/rowsel", "object", "expr", "memory"},
+	"iceberg":             {"source", "parquet/rowsel", "object", "expr", "memory", "internal/rawjson"},
 	"index":               {"source", "object", "parquet", "expr", "memory", "internal/loser"},
 	"projection":          {"source", "object", "parquet", "expr", "memory", "internal/loser"},
 	"query":               {"iceberg", "source", "expr", "memory", "object", "parquet"},
@@ -50,11 +50,6 @@ var (
 		"github.com/versity/", "github.com/spf13/", "github.com/apache/arrow-go/v18/parquet/pqarrow", "github.com/apache/arrow-go/v18/arrow/flight",
 	}
 )
-
-type pkg struct {
-	path    string
-	imports []string
-}
 
 func list(t *testing.T, format string, args ...string) []string {
 	t.Helper()

@@ -80,8 +80,7 @@ func TestI14_FirstAnswerWins(t *testing.T) {
 				g := newRig(t, "GET bucket/f #1-40 -> delay 50ms\n"+c.rules, object.RetryConfig{})
 				loc, data := g.put(t, "f", 10_000)
 				warm(t, g, loc, 40)
-				var took time.Duration
-				took = since(func() {
+				took := since(func() {
 					got, _, err := g.read(t, loc, object.Range{Off: 100, Len: 5000}, object.ReadOptions{Urgent: always})
 					wantBytes(t, got, err, data[100:5100])
 				})

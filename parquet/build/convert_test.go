@@ -77,8 +77,8 @@ func TestQ12_Conversions(t *testing.T) {
 		{"uint8 to int", leaf(t, thrift.Int32, 0, integer(8, false), false), arrow.PrimitiveTypes.Int32, i32(255, 0), "255 0"},
 		{"int16 to long", leaf(t, thrift.Int32, 0, integer(16, true), false), arrow.PrimitiveTypes.Int64, i32(-32768, 32767), "-32768 32767"},
 		{
-			"float to double", leaf(t, thrift.Float, 0, none, false), arrow.PrimitiveTypes.Float64, f32(0.5, -0.0, float32(math.Inf(-1)), math.MaxFloat32, math.SmallestNonzeroFloat32),
-			"0.5 0 -Inf 3.4028234663852886e+38 1.401298464324817e-45",
+			"float to double", leaf(t, thrift.Float, 0, none, false), arrow.PrimitiveTypes.Float64, f32(0.5, float32(math.Copysign(0, -1)), float32(math.Inf(-1)), math.MaxFloat32, math.SmallestNonzeroFloat32),
+			"0.5 -0 -Inf 3.4028234663852886e+38 1.401298464324817e-45",
 		},
 		{
 			"date to timestamp[us]", leaf(t, thrift.Int32, 0, thrift.Logical{Kind: thrift.LogicalDate}, false), us, i32(-1, 0, 1, 2932896),

@@ -615,7 +615,7 @@ func TestUnpack_WithoutRoom(t *testing.T) {
 	for width := uint(0); width <= 64; width++ {
 		for _, n := range []int{8, 64, 2048} {
 			need := n * int(width) / 8
-			src := make([]byte, need, need)
+			src := make([]byte, need)
 			for i := range src {
 				src[i] = byte(rnd.Uint32())
 			}

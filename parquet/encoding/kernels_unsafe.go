@@ -223,8 +223,8 @@ func Widen(dst, src []byte, n, from, to int, signed bool) {
 // Blocks that are moved whole: a value is copied in one or a few of them whatever its length, since a branch on the length
 // costs more than the bytes. They are structs because the compiler calls memmove for arrays that may overlap.
 type (
-	block16 struct{ a [16]byte }
-	block32 struct{ a, b [16]byte }
+	block16 struct{ _ [16]byte }
+	block32 struct{ _, _ [16]byte }
 	block64 struct{ a, b, c, d [16]byte }
 )
 
