@@ -52,10 +52,8 @@ func (s *scan) next(ctx context.Context, stream int) (Batch, error) {
 			why = blocked.why
 		}
 		s.mu.Unlock()
-		if !c.headed || blocked.moved {
-			s.cfg.Lane.Head(stream, blocked.from, blocked.to)
-			c.headed = true
-		}
+		s.cfg.Lane.Head(stream, blocked.from, blocked.to)
+		c.headed = true
 		err = s.park(ctx, c)
 		s.mu.Lock()
 		waited += time.Since(start)
@@ -85,7 +83,6 @@ type blockade struct {
 	why      cause
 	work     *work  // being decoded
 	from, to uint64 // orders of the requests it needs
-	moved    bool
 }
 
 // step tries to deliver; mu is held. It returns a blockade when it cannot.
@@ -221,7 +218,6 @@ func (s *scan) blocked(c *cursor, sl *slot) *blockade {
 		wave = sl.launched + 1
 	}
 	b.from, b.to = order(sl.index, 0, 0), order(sl.index, wave+1, 0)
-	b.moved = true
 	return b
 }
 

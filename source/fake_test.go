@@ -320,7 +320,8 @@ func values(seq iter.Seq2[Batch, error]) (out []int64, err error) {
 // want is what a scan of the files must deliver, in file order, up to the first failure.
 func (g *rig) want() (out []int64, failed int) {
 	for i, f := range g.format.files {
-		if f.failOpen || f.failWave || f.failDecode || f.failFinish || f.panicDecode {
+		read := !f.empty && len(f.waves) > 0
+		if f.failOpen || read && (f.failWave || f.failFinish || (f.columns > 0 || f.late > 0) && (f.failDecode || f.panicDecode)) {
 			return out, i
 		}
 		if f.empty {
@@ -342,7 +343,11 @@ func randomFiles(r *rand.Rand, n int) []fakeFile {
 	for i := range files {
 		f := fakeFile{rounds: r.IntN(3), tail: 64 << 10, units: 1 + r.IntN(3), rows: r.IntN(20), batches: 1 + r.IntN(3), columns: r.IntN(4)}
 		for range r.IntN(4) {
-			f.waves = append(f.waves, r.Int64N(20<<20))
+			size := r.Int64N(200 << 10)
+			if r.IntN(20) == 0 {
+				size = r.Int64N(20 << 20) // several pieces
+			}
+			f.waves = append(f.waves, size)
 		}
 		f.empty = r.IntN(6) == 0
 		f.decode = time.Duration(r.IntN(10)) * time.Millisecond

@@ -18,6 +18,7 @@ import (
 type ledgerSink struct {
 	wake      chan struct{}
 	failWrite int // the n-th write of a stream fails
+	slow      time.Duration
 
 	mu       sync.Mutex
 	rows     []int64
@@ -49,6 +50,9 @@ type ledgerPart struct {
 }
 
 func (p *ledgerPart) Write(_ context.Context, b Batch) error {
+	if p.s.slow > 0 {
+		time.Sleep(p.s.slow)
+	}
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
 	if p.writes++; p.writes == p.s.failWrite {

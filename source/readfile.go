@@ -133,7 +133,7 @@ func (s *scan) room(sl *slot) bool {
 	if len(sl.work) > 0 {
 		before += sl.launched - sl.work[0].wave
 	}
-	sl.parked = !s.mu.depth.mayLaunch(before)
+	sl.parked = !s.mu.depth.mayLaunch(before) && !(sl.needed && sl.launched == 0)
 	return !sl.parked
 }
 

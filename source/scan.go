@@ -40,6 +40,7 @@ type scan struct {
 		closed    bool
 		limitLeft int64 // rows still wanted, -1 = all
 		claimRows int64 // rows that claimed files hold at least, for Limit
+		needed    bool  // with Limit: all files so far are sure to be consumed whole, so more are needed until they cover it
 		waits     waitStats
 		endedAt   time.Time // end of the scan, for Stats
 		events    []Event   // to be emitted
@@ -73,6 +74,7 @@ type slot struct {
 	parked    bool    // its goroutine waits for room
 	stream    int     // that consumes it, -1 = none
 	early     bool    // claimed while another file was consumed
+	needed    bool    // Limit wants its rows for sure
 	cancel    context.CancelFunc
 	wake      chan struct{} // pokes its goroutine
 }
@@ -108,7 +110,7 @@ func newScan(ctx context.Context, tasks iter.Seq2[Task, error], cfg Config, f fo
 	s.mu.window = newWindow()
 	s.mu.limitLeft = -1
 	if cfg.Limit > 0 {
-		s.mu.limitLeft = cfg.Limit
+		s.mu.limitLeft, s.mu.needed = cfg.Limit, true
 	}
 	s.mu.depth = newController(cfg, s.workers, cfg.Lane.Rate())
 	s.note()
@@ -152,7 +154,7 @@ func (s *scan) awaitClaim() bool {
 	for {
 		s.mu.Lock()
 		stop := s.mu.closed || s.mu.failedAt >= 0 || s.mu.limitLeft == 0 || s.covered()
-		room := s.mu.depth.mayClaim(&s.mu.window)
+		room := s.mu.depth.mayClaim(&s.mu.window) || s.mu.needed && s.mu.live() < s.mu.depth.most
 		s.mu.Unlock()
 		if stop || room {
 			return !stop
@@ -180,6 +182,8 @@ func (s *scan) claim(t Task) bool {
 	if t.certain() {
 		s.mu.claimRows += t.Rows
 	}
+	s.mu.needed = s.mu.needed && t.certain()
+	sl.needed = s.mu.needed
 	if t.knownEmpty() {
 		sl.ended, sl.waves = true, 0
 		s.mu.set(sl, empty)
@@ -194,6 +198,11 @@ func (s *scan) claim(t Task) bool {
 	sl.cancel = cancel
 	s.mu.set(sl, queued)
 	s.slotEvent("claim", sl, Event{Depth: s.mu.next - s.mu.head - 1})
+	for _, c := range s.cursors { // one that ran out of slots waits on this one now
+		if c.slot == nil {
+			nudge(c.wake)
+		}
+	}
 	s.wg.Go(func() {
 		defer cancel()
 		s.readFile(ctx, sl)
