@@ -203,10 +203,10 @@ func (s *share) appLimited() bool {
 // next takes the job that may start now, or nil. allowed is the byte budget at this moment; over is what the job, being
 // awaited, passes it by.
 func (a *admission) next(allowed int64, now time.Time) (e *entry, over int64) {
+	a.later = time.Time{} // first: left over from before, it would wake the pool again and again while the slots are full
 	if a.running >= a.slots {
 		return nil, 0
 	}
-	a.later = time.Time{}
 	if e = a.oldestHead(); e == nil {
 		e = a.fairest(allowed, now)
 	}

@@ -386,7 +386,7 @@ func TestI8_SmallScanBesideADeepOne(t *testing.T) {
 	}
 	alone, beside := scan(t, false), scan(t, true)
 	t.Logf("alone %v, beside a scan of depth 256 %v", alone, beside)
-	if beside > 2*alone {
+	if beside > 2*alone+alone/10 { // the deep scan's requests of the moment are not taken back
 		t.Errorf("%v beside a deep scan, %v alone", beside, alone)
 	}
 }
