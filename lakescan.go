@@ -7,7 +7,6 @@ import (
 	"iter"
 	"net/http"
 	"sync"
-	"weak"
 
 	"github.com/lakescan/lakescan/iceberg"
 	"github.com/lakescan/lakescan/memory"
@@ -39,7 +38,7 @@ type Client struct {
 	mu struct {
 		sync.Mutex
 		catalogs map[string]*catalog
-		caches   []weak.Pointer[object.Cache] // one a table; emptied by Close
+		caches   []knownCache // one a table; emptied by Close
 	}
 }
 
@@ -131,7 +130,7 @@ func (c *Client) Close() error {
 		}
 		k.mu.Unlock()
 	}
-	purge(caches)
+	c.purge(caches)
 	for _, t := range []*http.Transport{c.transport, c.metadata} {
 		if t != nil {
 			t.CloseIdleConnections()

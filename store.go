@@ -52,19 +52,26 @@ func (c *Client) cached(s object.Store) object.Store {
 		held.Add(delta)
 		prefetch.Add(delta)
 	}})
-	runtime.AddCleanup(cache, func(held *atomic.Int64) { prefetch.Add(-held.Load()) }, held)
+	runtime.AddCleanup(cache, func(held *atomic.Int64) { prefetch.Add(-held.Swap(0)) }, held)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.mu.caches = slices.DeleteFunc(c.mu.caches, func(w weak.Pointer[object.Cache]) bool { return w.Value() == nil })
-	c.mu.caches = append(c.mu.caches, weak.Make(cache))
+	c.mu.caches = slices.DeleteFunc(c.mu.caches, func(k knownCache) bool { return k.Value() == nil && k.held.Load() == 0 })
+	c.mu.caches = append(c.mu.caches, knownCache{weak.Make(cache), held})
 	return cache
 }
 
-// purge empties the caches that are still there.
-func purge(caches []weak.Pointer[object.Cache]) {
-	for _, w := range caches {
-		if cache := w.Value(); cache != nil {
+// knownCache is a cache, as long as somebody uses it, and what it has charged.
+type knownCache struct {
+	weak.Pointer[object.Cache]
+	held *atomic.Int64
+}
+
+// purge empties the caches that are still there, and gives back for those that are dead and whose clean-up has not run yet.
+func (c *Client) purge(caches []knownCache) {
+	for _, k := range caches {
+		if cache := k.Value(); cache != nil {
 			cache.Purge()
 		}
+		c.prefetch.Add(-k.held.Swap(0))
 	}
 }

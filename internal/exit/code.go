@@ -12,6 +12,7 @@ import (
 	"github.com/lakescan/lakescan/iceberg/avro"
 	"github.com/lakescan/lakescan/iceberg/commit"
 	"github.com/lakescan/lakescan/iceberg/meta"
+	"github.com/lakescan/lakescan/iceberg/plan"
 	"github.com/lakescan/lakescan/iceberg/puffin"
 	"github.com/lakescan/lakescan/memory"
 	"github.com/lakescan/lakescan/object"
@@ -25,6 +26,7 @@ import (
 	"github.com/lakescan/lakescan/parquet/schema"
 	"github.com/lakescan/lakescan/parquet/thrift"
 	"github.com/lakescan/lakescan/parquet/variant"
+	"github.com/lakescan/lakescan/parquet/write"
 	"github.com/lakescan/lakescan/prefetchpool"
 	"github.com/lakescan/lakescan/query"
 	"github.com/lakescan/lakescan/query/render"
@@ -132,6 +134,7 @@ var sentinels = []sentinel{
 	{"build.ErrUnsupported", build.ErrUnsupported, Unsupported},
 	{"nested.ErrUnsupported", nested.ErrUnsupported, Unsupported},
 	{"variant.ErrUnsupported", variant.ErrUnsupported, Unsupported},
+	{"write.ErrUnsupported", write.ErrUnsupported, Unsupported},
 	{"codec.ErrUnsupported", codec.ErrUnsupported, Unsupported},
 	{"avro.ErrCodec", avro.ErrCodec, Unsupported},
 	{"puffin.ErrUnsupported", puffin.ErrUnsupported, Unsupported},
@@ -148,6 +151,8 @@ var sentinels = []sentinel{
 
 	{"meta.ErrConflict", meta.ErrConflict, Failed},
 	{"meta.ErrCommitUnknown", meta.ErrCommitUnknown, Failed},
+	{"plan.ErrNotIncremental", plan.ErrNotIncremental, Failed},
+	{"write.ErrClosed", write.ErrClosed, Failed},
 	{"commit.ErrStale", commit.ErrStale, Failed},
 	{"object.ErrExists", object.ErrExists, Failed},
 	{"object.ErrUnknown", object.ErrUnknown, Failed},
