@@ -71,8 +71,8 @@ bench-smoke: ## each benchmark once
 tools: ## the servers and linters that tests use, at their pinned versions
 	integration/prepare.sh
 
-docs: build ## regenerate docs/cli.md
-	$(BIN)/lakescan docs markdown > docs/cli.md
+docs: ## regenerate docs/cli.md
+	UPDATE_SCRIPTS=1 $(GO) test -count=1 -run TestReferenceIsCurrent ./cmd/lakescan
 
 clean:
 	rm -rf $(BIN)
