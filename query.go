@@ -127,7 +127,14 @@ func (t *sqlTable) Rows() int64 {
 }
 
 func (t *sqlTable) Open(ctx context.Context, n query.Need) (query.Reader, error) {
-	return t.client.openScan(ctx, t.name, t.relation, t.options(n))
+	r, err := t.client.openScan(ctx, t.name, t.relation, t.options(n))
+	if err != nil {
+		return nil, err
+	}
+	t.of.mu.Lock()
+	t.of.mu.scans = append(t.of.mu.scans, r)
+	t.of.mu.Unlock()
+	return r, nil
 }
 
 // options is the scan that a need asks for.
