@@ -35,6 +35,10 @@ func TestVerdictsOnEvidence(t *testing.T) {
 		{expr.Compare{Op: expr.NE, Col: x, Lit: num(2)}, noNulls, expr.All},
 		{expr.Compare{Op: expr.NE, Col: x, Lit: num(2)}, nans, expr.All},
 		{expr.Compare{Op: expr.GT, Col: x, Lit: num(2)}, nans, expr.All},
+		{expr.Compare{Op: expr.GT, Col: x, Lit: num(2)}, noNulls, expr.Some}, // NaN is above every number, and bounds leave it out
+		{expr.Compare{Op: expr.GE, Col: x, Lit: num(2)}, noNulls, expr.Some},
+		{expr.Compare{Op: expr.GT, Col: x, Lit: num(2)}, pure, expr.None},
+		{expr.Compare{Op: expr.GE, Col: x, Lit: num(2)}, pure, expr.None},
 		{expr.Compare{Op: expr.GE, Col: x, Lit: num(2)}, nans, expr.All},
 		{expr.Compare{Op: expr.LT, Col: x, Lit: num(2)}, nans, expr.None},
 		{expr.Compare{Op: expr.EQ, Col: x, Lit: num(2)}, nans, expr.None},
