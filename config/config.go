@@ -113,9 +113,16 @@ func (c *Config) addCatalogs(l layer) {
 	}
 }
 
-// addFlagsOfCatalog gives uri and warehouse, when set by themselves, to the default catalog: they beat its file.
+// addFlagsOfCatalog gives uri and warehouse, when set by themselves, to the default catalog: they beat its file. Another uri than the file's is
+// another catalog: the store and the keys that the file names would not fit it.
 func (c *Config) addFlagsOfCatalog() {
 	name := strings.ToLower(c.Text(KeyCatalog))
+	if old, given := c.catalogs[name][KeyURI].text, c.Text(KeyURI); old != "" && given != "" && strings.TrimRight(old, "/") != strings.TrimRight(given, "/") {
+		for _, prop := range sorted(c.catalogs[name]) {
+			c.ignored = append(c.ignored, Entry{Key: "catalog." + name + "." + prop, Origin: c.catalogs[name][prop].origin, Note: "of the catalog " + old})
+		}
+		delete(c.catalogs, name)
+	}
 	for _, key := range []string{KeyURI, KeyWarehouse} {
 		if v := c.values[key]; v.text != "" {
 			if c.catalogs[name] == nil {

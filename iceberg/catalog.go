@@ -130,7 +130,7 @@ func (c *Catalog) Backend() meta.Backend { return c.backend }
 // Load loads a table by name: one request, and it never lists.
 func (c *Catalog) Load(ctx context.Context, id Ident) (*Table, error) {
 	if c.backend == nil {
-		return nil, &meta.Error{Op: "load table", Ident: id, Err: fmt.Errorf("%w: no catalog is configured", ErrNoSuchTable)}
+		return nil, &meta.Error{Op: "load table", Ident: id, Err: fmt.Errorf("%w: no catalog is configured (--uri names one)", ErrNoSuchTable)}
 	}
 	t := &Table{catalog: c, backend: c.backend, ident: id}
 	var err error
