@@ -46,8 +46,8 @@ lint: ## formatting, vet, staticcheck, the repository's own rules
 	$(GO) test -count=1 ./internal/lint
 	$(GO) mod verify >/dev/null && $(GO) mod tidy -diff
 
-race: ## everything under the race detector
-	$(GO) test $(TESTFLAGS) -race -tags $(TAGS) $(PKGS)
+race: ## everything under the race detector, the longest tests in their short form
+	$(GO) test $(TESTFLAGS) -race -short -tags $(TAGS) $(PKGS)
 
 assert: ## Arrow's and our own assertions on
 	$(GO) test $(TESTFLAGS) -tags $(TAGS),assert $(PKGS)

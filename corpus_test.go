@@ -36,6 +36,9 @@ func TestCorpusTables(t *testing.T) {
 			for _, place := range []corpusPlace{{name: "file", root: m.Folder}, s3} {
 				for _, depth := range []source.Depth{source.Off, 1, 8, source.Auto} {
 					for _, noPrune := range []bool{false, true} {
+						if testing.Short() && (depth != 8 || noPrune) { // the race detector makes each scan some fifty times dearer
+							continue
+						}
 						how := fmt.Sprintf("%s, depth %v, pruning %v", place.name, depth, !noPrune)
 						got := readCase(t, c, table, place, depth, noPrune)
 						if msg := judge(c, got); msg != "" {
