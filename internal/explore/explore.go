@@ -56,8 +56,6 @@ type gate struct {
 func (g *Gates) Wait(ctx context.Context, label string) error {
 	x := &gate{label: label, open: make(chan struct{})}
 	g.mu.Lock()
-	g.mu.turn++
-	x.turn = g.mu.turn
 	g.mu.parked = append(g.mu.parked, x)
 	g.mu.Unlock()
 	select {
@@ -83,6 +81,12 @@ func (g *Gates) Offer(label string, act func()) {
 func (g *Gates) options() []*gate {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.mu.turn++
+	for _, x := range g.mu.parked {
+		if x.turn == 0 { // those that came since the last choice came at one time: their order is the scheduler's
+			x.turn = g.mu.turn
+		}
+	}
 	out := slices.Clone(g.mu.parked)
 	slices.SortStableFunc(out, func(a, b *gate) int { return strings.Compare(a.label, b.label) })
 	if len(out) == 0 {

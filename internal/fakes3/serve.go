@@ -32,6 +32,7 @@ type Pipe struct {
 	done  chan struct{}
 	once  sync.Once
 	wg    sync.WaitGroup
+	live  sync.WaitGroup     // connections: the server lingers on one for a moment after a broken request
 	stop  context.CancelFunc // ends handlers that hang
 	mu    struct {
 		sync.Mutex
@@ -44,7 +45,14 @@ func Serve(h http.Handler) *Pipe {
 	p := &Pipe{conns: make(chan net.Conn), done: make(chan struct{})}
 	ctx, stop := context.WithCancel(context.Background())
 	p.stop = stop
-	p.srv = &http.Server{Handler: h, BaseContext: func(net.Listener) context.Context { return ctx }}
+	p.srv = &http.Server{Handler: h, BaseContext: func(net.Listener) context.Context { return ctx }, ConnState: func(_ net.Conn, s http.ConnState) {
+		switch s {
+		case http.StateNew:
+			p.live.Add(1)
+		case http.StateClosed, http.StateHijacked:
+			p.live.Done()
+		}
+	}}
 	p.wg.Go(func() { _ = p.srv.Serve(pipeListener{p}) }) // ends with ErrServerClosed
 	return p
 }
@@ -83,6 +91,7 @@ func (p *Pipe) Close() {
 	p.stop()
 	_ = p.srv.Close()
 	p.wg.Wait()
+	p.live.Wait()
 }
 
 type pipeListener struct{ p *Pipe }
