@@ -18,7 +18,7 @@ func corpusFiles(t testing.TB) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(corpus, "*.parquet*"))
 	if err != nil || len(files) == 0 {
-		t.Skipf("corpus not found: %v", err)
+		t.Fatalf("corpus not found: %v", err)
 	}
 	return files
 }
@@ -27,7 +27,7 @@ func readCorpus(t testing.TB, name string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(corpus, name))
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	return b
 }

@@ -35,7 +35,7 @@ func positions(s rowsel.Selection) []int64 {
 // corpusRoot is the corpus beside the repository.
 func corpusRoot(t testing.TB) string {
 	if _, err := os.Stat(filepath.Join(corpus, "manifest.json")); err != nil {
-		t.Skip("no corpus: ", err)
+		t.Fatal("no corpus: ", err)
 	}
 	return corpus
 }
