@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/lakescan/lakescan/object"
 )
@@ -61,6 +62,7 @@ type file struct {
 	wake   chan<- struct{} // nudged at the end of every read
 	began  func()          // called at the first answer, once; may be nil
 	rounds int             // serial reads so far
+	took   time.Duration   // of these, from admission to the last byte
 	asked  int             // reads of the opening so far
 }
 
@@ -108,6 +110,8 @@ func (f *file) getAll(ctx context.Context, spans []object.Range, keep func(objec
 		f.asked++
 	}
 	f.rounds++
+	slowest := time.Duration(0)
+	defer func() { f.took += slowest }()
 	for i, p := range reads {
 		a, err := p.wait(ctx)
 		if err != nil {
@@ -122,6 +126,7 @@ func (f *file) getAll(ctx context.Context, spans []object.Range, keep func(objec
 			f.began = nil
 		}
 		f.reads.stats.fetchNanos.Add(int64(a.took))
+		slowest = max(slowest, a.took)
 		keep(spans[i], p)
 	}
 	return nil

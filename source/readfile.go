@@ -74,7 +74,7 @@ func (s *scan) fetchFile(ctx context.Context, sl *slot, f *file) (err error) {
 	sl.waves = c.waves()
 	s.mu.depth.opened(f.rounds, sl.waves, rate)
 	s.throttle(rate)
-	s.slotEvent("open", sl, Event{Depth: f.rounds})
+	s.slotEvent("open", sl, Event{Depth: f.rounds, Duration: f.took})
 	pipe := s.mu.depth.pipe
 	s.poke()
 	s.mu.Unlock()

@@ -101,12 +101,13 @@ const maxDepthLog = 256
 
 // Event is one step of a scan, for logs and traces.
 type Event struct {
-	Name     string // claim, open, wave, ready, empty, deliver, wait, depth, error
-	Ordinal  int    // of the file, -1 = none
+	Name     string        // claim, open, wave, ready, empty, deliver, wait, depth, error
+	At       time.Duration // since Open
+	Ordinal  int           // of the file, -1 = none
 	Location string
 	Bytes    int64
-	Duration time.Duration
-	Depth    int
+	Duration time.Duration // open, wave: of the reads, from admission to the last byte; wait: of the consumer
+	Depth    int           // claim: files ahead; open: serial rounds of reads; depth: the new one
 	Err      error
 }
 
@@ -208,6 +209,7 @@ func (s *scan) note() {
 // event queues an event for emit; mu is held.
 func (s *scan) event(e Event) {
 	if s.cfg.OnEvent != nil {
+		e.At = time.Since(s.opened)
 		s.mu.events = append(s.mu.events, e)
 	}
 }
@@ -216,7 +218,7 @@ func (s *scan) event(e Event) {
 func (s *scan) slotEvent(name string, sl *slot, e Event) {
 	if s.cfg.OnEvent != nil {
 		e.Name, e.Ordinal, e.Location = name, sl.task.Ordinal, sl.task.File.Location.Recorded
-		s.mu.events = append(s.mu.events, e)
+		s.event(e)
 	}
 }
 
