@@ -11,7 +11,7 @@ PKGS     := ./...
 TESTFLAGS ?= -timeout 10m
 export CGO_ENABLED ?= 1
 
-.PHONY: all build pure demo test test-pure lint race assert integration cases bench-smoke mutants fuzz-smoke tools docs clean help
+.PHONY: all build pure demo test test-pure lint race assert integration cases cases-list bench-smoke mutants fuzz-smoke tools docs clean help
 all: build
 
 build: $(BIN)/lakescan $(BIN)/lakescan-demo ## both programs, with the SQL engine (needs a C compiler)
@@ -43,7 +43,7 @@ lint: ## formatting, vet, staticcheck, the repository's own rules
 	@unformatted=$$($(BIN)/tools/gofumpt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofumpt: $$unformatted"; exit 1; }
 	$(GO) vet -tags $(TAGS) $(PKGS)
 	$(BIN)/tools/staticcheck -tags $(TAGS) $(PKGS)
-	$(GO) test -count=1 ./internal/lint
+	$(GO) test -count=1 ./internal/lint ./internal/cases
 	$(GO) mod verify >/dev/null && $(GO) mod tidy -diff
 
 race: ## everything under the race detector, the longest tests in their short form
@@ -56,8 +56,11 @@ integration: build ## real MinIO, Iceberg REST catalog and toxiproxy as processe
 	integration/prepare.sh
 	. integration/env.sh && $(GO) test $(TESTFLAGS) -count=1 -tags $(TAGS),integration ./integration/...
 
-cases: ## case id -> tests
-	$(GO) test -count=1 -run 'TestCases' -v ./internal/lint | sed -n 's/^ *cases_test.go:[0-9]*: //p'
+cases: ## case id -> kind, result, tests; runs them (CASES="L12 DEL" for some)
+	$(GO) run ./internal/cases -tags $(TAGS) $(CASES)
+
+cases-list: ## the same without running them
+	$(GO) run ./internal/cases -list $(CASES)
 
 mutants: ## wrong changes that the tests must catch
 	$(GO) run ./internal/mutants

@@ -19,9 +19,9 @@ import (
 	"github.com/lakescan/lakescan/source"
 )
 
-// TestCorpusTables walks every Iceberg case of the corpus: tables of other writers with results that other readers agree on. Each is read from local
+// TestP12_CorpusTables walks every Iceberg case of the corpus: tables of other writers with results that other readers agree on. Each is read from local
 // files and over S3, at several depths, with pruning and without; rows must be equal in all of them. `go test -run CorpusTables -v .` prints the table.
-func TestCorpusTables(t *testing.T) {
+func TestP12_CorpusTables(t *testing.T) {
 	t.Parallel()
 	m := canon.Corpus(t)
 	s3 := corpusOnS3(t, m)

@@ -116,7 +116,7 @@ func put(t *testing.T, store object.Store, path string, data []byte) {
 }
 
 // What the commit package writes through the Java catalog and MinIO is read by DuckDB, and by us, to the same rows.
-func TestCommitsAreReadByOthers(t *testing.T) {
+func TestP12_CommitsAreReadByOthers(t *testing.T) {
 	r := rig.Get(t)
 	lake := open(t, r, false)
 	client := catalogClient(t, r)

@@ -103,7 +103,7 @@ func scanned(t *testing.T, c *lakescan.Client, table string, opts ...lakescan.Sc
 
 // Tables of two other writers (PyIceberg; Spark, through the committed sample lake), served by the real catalog and the real store, read at every
 // depth: the rows of DuckDB, in the same order each time.
-func TestTablesOfOtherWriters(t *testing.T) {
+func TestP12_TablesOfOtherWriters(t *testing.T) {
 	r := rig.Get(t)
 	run(t, r, rig.Python(t.Context(), "scripts/pyiceberg_write.py"))
 	r.Bucket(t, "lakescan-demo")

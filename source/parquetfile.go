@@ -104,6 +104,9 @@ func (p *parquetFormat) open(ctx context.Context, f *file) (_ content, err error
 	if err = c.choose(ctx); err != nil {
 		return nil, err
 	}
+	if err = c.part(ctx); err != nil {
+		return nil, err
+	}
 	c.cut()
 	return c, nil
 }
@@ -236,12 +239,7 @@ func (c *parquetFile) consider(rg int, sel rowsel.Selection, ev parquet.Bytes) (
 		return group{}, false
 	}
 	g := group{rg: rg, sel: sel}
-	for part, sum := range map[parquet.Part]*int64{parquet.PartFilter: &g.bytes, parquet.PartRest: &g.rest} {
-		for _, r := range c.reader.Ranges(rg, part, sel, parquet.Cost{}) {
-			*sum += r.Len
-		}
-	}
-	g.bytes += g.rest
+	c.measure(&g)
 	return g, true
 }
 

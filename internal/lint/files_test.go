@@ -29,7 +29,7 @@ func walk(t *testing.T, visit func(path string, body []byte)) {
 		}
 		name := d.Name()
 		if d.IsDir() {
-			if name == ".git" || name == "node_modules" || name == "build" || name == "bin" {
+			if name == ".git" || name == "node_modules" || name == "bin" {
 				return filepath.SkipDir
 			}
 			return nil
