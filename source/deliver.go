@@ -120,6 +120,8 @@ func (s *scan) step(c *cursor, stream int) (Batch, *blockade, error) {
 		}
 		w := sl.work[0]
 		switch {
+		case w.state == fetching && sl.gone && sl.err != nil: // a read of the file failed, and this unit's bytes never come
+			return s.report(c, sl, sl.err)
 		case w.state != decoded:
 			return Batch{}, s.blocked(c, sl), nil
 		case w.err != nil:

@@ -35,7 +35,7 @@ func (s *scan) readFile(ctx context.Context, sl *slot) {
 	err := s.fetchFile(ctx, sl, f)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sl.ended = true
+	sl.ended, sl.gone = true, true
 	switch {
 	case err != nil && ctx.Err() == nil:
 		s.fail(sl, f.fail(err))

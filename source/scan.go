@@ -71,6 +71,7 @@ type slot struct {
 	late      []*work // of these: want more bytes after their filter
 	undecided int     // units that may still ask for more
 	ended     bool    // no more units will come
+	gone      bool    // its goroutine has returned: what has not landed never will
 	parked    bool    // its goroutine waits for room
 	stream    int     // that consumes it, -1 = none
 	early     bool    // claimed while another file was consumed
