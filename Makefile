@@ -11,7 +11,7 @@ PKGS     := ./...
 TESTFLAGS ?= -timeout 10m
 export CGO_ENABLED ?= 1
 
-.PHONY: all build pure demo test test-pure lint race assert integration cases cases-list bench-smoke mutants fuzz-smoke tools docs clean help
+.PHONY: all build pure demo test test-pure lint race assert integration faults cases cases-list bench-smoke mutants fuzz-smoke tools docs clean help
 all: build
 
 build: $(BIN)/lakescan $(BIN)/lakescan-demo ## both programs, with the SQL engine (needs a C compiler)
@@ -55,6 +55,13 @@ assert: ## Arrow's and our own assertions on
 integration: build ## real MinIO, Iceberg REST catalog and toxiproxy as processes; other readers as judges
 	integration/prepare.sh
 	. integration/env.sh && $(GO) test $(TESTFLAGS) -count=1 -tags $(TAGS),integration ./integration/...
+
+faults: ## what a scan does while servers, connections, files and keys fail, as a table
+	integration/prepare.sh
+	@mkdir -p $(BIN)
+	@. integration/env.sh && LAKESCAN_FAULTS_OUT=$(CURDIR)/$(BIN)/faults.md $(GO) test $(TESTFLAGS) -count=1 -tags integration -run 'TestFaultTable' ./integration \
+		>$(BIN)/faults.log || { cat $(BIN)/faults.log; exit 1; }
+	@cat $(BIN)/faults.md
 
 cases: ## case id -> kind, result, tests; runs them (CASES="L12 DEL" for some)
 	$(GO) run ./internal/cases -tags $(TAGS) $(CASES)

@@ -70,8 +70,9 @@ type tail struct {
 		samples       int
 		p50, p95, p99 time.Duration // of long, renewed with every tailRenew samples
 		throttledAt   time.Time
-		inFlight      int // reads between request and first byte
-		overdue       int // of these, the ones over the hedge delay
+		refusedAt     time.Time // a connection, by a store that had answered before
+		inFlight      int       // reads between request and first byte
+		overdue       int       // of these, the ones over the hedge delay
 	}
 }
 
@@ -81,8 +82,9 @@ const (
 	minHedge    = 10 * time.Millisecond
 	minHeader   = time.Second
 	maxHeader   = 30 * time.Second
-	calmDown    = time.Second // no hedge for so long after a 503
-	maxHedgeLen = 16 << 20    // a longer answer is not held twice
+	calmDown    = time.Second     // no hedge for so long after a 503
+	warmUp      = 5 * time.Second // after the last refused connection, a store may still be starting
+	maxHedgeLen = 16 << 20        // a longer answer is not held twice
 )
 
 // record adds a first-byte time; for an attempt given up it is the time waited, a lower bound.
@@ -156,4 +158,18 @@ func (t *tail) waiting(inFlight, overdue int) {
 	t.mu.inFlight += inFlight
 	t.mu.overdue += overdue
 	t.mu.Unlock()
+}
+
+// restarting reports that a store which has answered before refuses connections, or did a moment ago: it was stopped, and what it says while
+// it starts (503, broken connections) is part of that. now says that it refuses this one.
+func (t *tail) restarting(at time.Time, now bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.mu.samples == 0 {
+		return false
+	}
+	if now {
+		t.mu.refusedAt = at
+	}
+	return !t.mu.refusedAt.IsZero() && at.Sub(t.mu.refusedAt) < warmUp
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"math/rand/v2"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -14,6 +16,7 @@ import (
 type RetryConfig struct {
 	Attempts   int           // of one call, 0 = 5; a resumed body that gained 256 KiB is not counted
 	Throttle   time.Duration // how long SlowDown and 429 are waited out, however many attempts that makes; 0 = 30 s
+	Restart    time.Duration // how long a store that has answered before and now refuses connections is waited for; 0 = 15 s
 	Base, Cap  time.Duration // full jitter: attempt n waits a random part of min(Cap, Base*2^(n-1)); 0 = 50 ms, 2 s
 	RetryAfter time.Duration // longest wait that a server's Retry-After gets, 0 = 5 s (MinIO asks for 60 on every 503)
 
@@ -32,7 +35,7 @@ type RetryConfig struct {
 // Validate reports every fault at once.
 func (c RetryConfig) Validate() error {
 	var errs []error
-	if c.Attempts < 0 || c.Base < 0 || c.Cap < 0 || c.RetryAfter < 0 || c.Patience < 0 || c.Throttle < 0 {
+	if c.Attempts < 0 || c.Base < 0 || c.Cap < 0 || c.RetryAfter < 0 || c.Patience < 0 || c.Throttle < 0 || c.Restart < 0 {
 		errs = append(errs, errors.New("object: retry: negative attempts or waits"))
 	}
 	if c.Share < 0 || c.Burst < 0 || c.PerSecond < 0 || c.HedgeShare < 0 || c.HedgeShare > 1 {
@@ -59,6 +62,7 @@ func Retry(s Store, cfg RetryConfig) Store {
 	cfg.Cap = orDefault(cfg.Cap, 2*time.Second)
 	cfg.RetryAfter = orDefault(cfg.RetryAfter, 5*time.Second)
 	cfg.Throttle = orDefault(cfg.Throttle, 30*time.Second)
+	cfg.Restart = orDefault(cfg.Restart, 15*time.Second)
 	cfg.Patience = orDefault(cfg.Patience, 10*time.Second)
 	cfg.HedgeShare = orDefault(cfg.HedgeShare, 0.02)
 	if cfg.Rand == nil {
@@ -116,8 +120,8 @@ func (rt *retry) pause(ctx context.Context, tr *trouble, err error) (time.Durati
 	if tr.since.IsZero() {
 		tr.since = now
 	}
-	asksForLess := Throttled(err) && now.Sub(tr.since) < rt.cfg.Throttle && rt.cfg.Attempts > 1 // 1 = never repeat
-	if !Temporary(err) || (tr.failures >= rt.cfg.Attempts && !asksForLess) {
+	passes := rt.passes(tr, err, now)
+	if !Temporary(err) || (tr.failures >= rt.cfg.Attempts && passes == 0) {
 		return 0, false
 	}
 	span := rt.cfg.Cap
@@ -132,10 +136,7 @@ func (rt *retry) pause(ctx context.Context, tr *trouble, err error) (time.Durati
 		}
 		wait = max(wait, asked)
 	}
-	patience := rt.cfg.Patience
-	if asksForLess {
-		patience = max(patience, rt.cfg.Throttle)
-	}
+	patience := max(rt.cfg.Patience, passes)
 	turn, ok := rt.retries.reserve(now, patience-tr.turns)
 	if !ok {
 		return 0, false
@@ -148,6 +149,35 @@ func (rt *retry) pause(ctx context.Context, tr *trouble, err error) (time.Durati
 		}
 	}
 	return max(wait, 0), true
+}
+
+// passes is how long this kind of trouble is waited out, whatever number of attempts that makes; 0 = it is not: a store that asks for less, or
+// one that is being started again. Whoever allows a single attempt wants no waiting at all.
+func (rt *retry) passes(tr *trouble, err error, now time.Time) time.Duration {
+	age := now.Sub(tr.since)
+	switch {
+	case rt.cfg.Attempts == 1:
+	case Throttled(err) && age < rt.cfg.Throttle:
+		return rt.cfg.Throttle
+	case age < rt.cfg.Restart && rt.tail(errorLocation(err)).restarting(now, refused(err)):
+		return rt.cfg.Restart
+	}
+	return 0
+}
+
+// refused reports that nobody listens where the store was, or that who does (a balancer) hangs up before a word.
+func refused(err error) bool {
+	if e, ok := errors.AsType[*Error](err); !ok || e.Status != 0 {
+		return false
+	}
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF)
+}
+
+func errorLocation(err error) Location {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Location
+	}
+	return Location{}
 }
 
 // sleep waits or ends with the context.

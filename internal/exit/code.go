@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/lakescan/lakescan"
 	"github.com/lakescan/lakescan/config"
@@ -49,7 +50,7 @@ const (
 	Unavailable Code = 6   // after retries: no connection, timeouts, 5xx, throttling
 	Unsupported Code = 7   // a feature of the table or file that lakescan lacks
 	Corrupt     Code = 8   // data that breaks its format, or changed while it was read
-	Limit       Code = 9   // --timeout, --max-bytes, memory, spill space
+	Limit       Code = 9   // --timeout, --max-bytes, memory, spill space, a full disk
 	Interrupted Code = 130 // Ctrl-C, SIGTERM
 )
 
@@ -195,12 +196,19 @@ func Of(err error) Code {
 		return queryCodes[q.Class]
 	}
 	switch {
+	case diskFull(err):
+		return Limit
 	case errors.Is(err, context.Canceled):
 		return Interrupted
 	case errors.Is(err, context.DeadlineExceeded):
 		return Limit
 	}
 	return Failed
+}
+
+// diskFull reports that what was to be written found no room.
+func diskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // UsageError is a fault in the command line; it is ErrUsage.

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/lakescan/lakescan"
@@ -124,6 +125,7 @@ func TestCodes(t *testing.T) {
 		{&lakescan.TargetError{}, Usage},
 		{context.Canceled, Interrupted},
 		{context.DeadlineExceeded, Limit},
+		{fmt.Errorf("write: %w", &fs.PathError{Op: "write", Path: "f", Err: syscall.ENOSPC}), Limit},
 		{fmt.Errorf("%w: %w", context.DeadlineExceeded, ErrTimeout), Limit},
 		{fmt.Errorf("%w: %w", context.Canceled, ErrMaxBytes), Limit},
 		// A timeout inside the network is an outage; a refusal explains a missing file.

@@ -75,6 +75,8 @@ func hint(err error, code Code) string {
 		return "raise --timeout"
 	case errors.Is(err, ErrMaxBytes):
 		return "raise --max-bytes, or read fewer columns and rows"
+	case diskFull(err):
+		return "the disk is full: make room, or write elsewhere"
 	case errors.Is(err, memory.ErrRefused), code == Limit:
 		return "raise --memory, or lower --max-files-to-prefetch"
 	case errors.Is(err, object.ErrChanged):

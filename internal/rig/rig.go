@@ -33,6 +33,7 @@ type Rig struct {
 	REST     string            // the catalog
 	Toxi     *toxiproxy.Client // control of toxiproxy
 	MinIO    *Process          // nil when somebody else runs it
+	Catalog  *Process          // the same
 	dir      string
 	shutdown []func()
 }
@@ -202,7 +203,20 @@ func (r *Rig) startCatalog(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.ready(ctx, func(ctx context.Context) error { return get(ctx, r.REST+"/v1/config") })
+	r.Catalog = p
+	return r.catalogReady(ctx)
+}
+
+func (r *Rig) catalogReady(ctx context.Context) error {
+	return r.Catalog.ready(ctx, func(ctx context.Context) error { return get(ctx, r.REST+"/v1/config") })
+}
+
+// RestartCatalog starts a catalog that was stopped or killed and waits until it answers. Its tables are on disk.
+func (r *Rig) RestartCatalog(ctx context.Context) error {
+	if err := r.Catalog.Start(); err != nil {
+		return err
+	}
+	return r.catalogReady(ctx)
 }
 
 // Minio is a plain client of the server, for putting fixtures in place; it is no part of what is tested.
