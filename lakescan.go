@@ -11,6 +11,7 @@ import (
 	"github.com/lakescan/lakescan/iceberg"
 	"github.com/lakescan/lakescan/memory"
 	"github.com/lakescan/lakescan/object"
+	"github.com/lakescan/lakescan/parquet/pool"
 	"github.com/lakescan/lakescan/prefetchpool"
 	"github.com/lakescan/lakescan/query"
 	"github.com/lakescan/lakescan/query/duckdb"
@@ -25,6 +26,8 @@ type Client struct {
 	budget    *memory.Budget
 	prefetch  *memory.Elastic
 	pool      *prefetchpool.Pool
+	idle      *memory.Elastic // of buffers
+	buffers   *pool.Pool      // of decoded batches, used again and again
 	meter     *object.Meter
 	transport *http.Transport // of stores
 	metadata  *http.Transport // of catalogs: the same TLS and proxy, an idle pool of its own
@@ -51,6 +54,9 @@ type catalog struct {
 		*iceberg.Catalog
 	}
 }
+
+// mostIdle bounds the freed buffers that are kept for the next batches, on top of a sixteenth of the budget.
+const mostIdle = 64 << 20
 
 // Open makes budget, pool, connections and engine. Catalogs are opened at first use, so a client for plain files makes no request.
 func Open(ctx context.Context, cfg Config) (_ *Client, err error) {
@@ -82,6 +88,8 @@ func Open(ctx context.Context, cfg Config) (_ *Client, err error) {
 	if c.pool, err = prefetchpool.New(prefetchpool.Config{Slots: cfg.PoolSlots, MaxBytes: share, Meter: c.prefetch}); err != nil {
 		return nil, err
 	}
+	c.idle = c.budget.Elastic(memory.Decoded, 0).Named("idle buffers")
+	c.buffers = pool.New(nil, min(limit/16, mostIdle), c.idle)
 	tc := cfg.S3.Transport
 	if tc.MaxConns == 0 && cfg.PoolSlots > 0 {
 		tc.MaxConns = cfg.PoolSlots + cfg.PoolSlots/2 // head requests and hedges come on top of the slots
@@ -141,6 +149,10 @@ func (c *Client) Close() error {
 	}
 	if c.prefetch != nil {
 		c.prefetch.Close()
+	}
+	if c.buffers != nil {
+		c.buffers.Close()
+		c.idle.Close()
 	}
 	if c.budget != nil {
 		errs = append(errs, c.budget.Close())

@@ -17,24 +17,25 @@ func NewAllocator(below arrowmem.Allocator, account *Elastic) *Allocator {
 	return &Allocator{below: below, account: account}
 }
 
-// Allocate charges what the buffer below really takes: Arrow passes the same slice back to Free.
+// Allocate charges what the buffer below really takes, which is its capacity where sizes are rounded up to classes. Arrow passes
+// the same slice back to Free.
 func (a *Allocator) Allocate(size int) []byte {
 	b := a.below.Allocate(size)
-	a.account.Add(int64(len(b)))
+	a.account.Add(int64(cap(b)))
 	return b
 }
 
 // Reallocate charges the difference.
 func (a *Allocator) Reallocate(size int, b []byte) []byte {
-	was := len(b)
+	was := cap(b)
 	b = a.below.Reallocate(size, b)
-	a.account.Add(int64(len(b) - was))
+	a.account.Add(int64(cap(b) - was))
 	return b
 }
 
 // Free gives the bytes back.
 func (a *Allocator) Free(b []byte) {
-	n := int64(len(b))
+	n := int64(cap(b))
 	a.below.Free(b)
 	a.account.Add(-n)
 }

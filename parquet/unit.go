@@ -138,6 +138,7 @@ func (g *group) newCursor(col int) *openCursor {
 	if b.nested != nil {
 		c.cursor = g.newNested(b, c.pages, o)
 	} else {
+		o.Allocator = g.r.o.Values
 		c.cursor = flatCursor{build.New(b.plan, f.Chunk(g.rg, b.leaves[0]).Codec, c.pages[0], o)}
 	}
 	return c

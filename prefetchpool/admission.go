@@ -26,6 +26,7 @@ type share struct {
 	weight  int64
 	streams int
 	window  int64     // bytes in flight allowed to speculation; 0 = no limit
+	hold    int64     // bytes held, those of finished jobs included, allowed to speculation; 0 = no limit
 	pace    float64   // bytes/s at which speculation starts; 0 = no limit
 	debt    float64   // bytes started ahead of the pace
 	paid    time.Time // when debt was brought up to date
@@ -249,7 +250,7 @@ func (a *admission) fairest(allowed int64, now time.Time) *entry {
 	var best *entry
 	for _, s := range a.ready {
 		e := s.first()
-		if e.since == 0 && (e.weight > allowed || s.window > 0 && s.inFlight > 0 && s.inFlight+e.weight > s.window) {
+		if e.since == 0 && (e.weight > allowed || s.full(e.weight)) {
 			continue
 		}
 		if e.since == 0 && s.pace > 0 {
@@ -268,6 +269,12 @@ func (a *admission) fairest(allowed int64, now time.Time) *entry {
 		return nil
 	}
 	return best
+}
+
+// full reports that the lane's own bounds leave no room for that many bytes of speculation. A lane that holds nothing may always
+// start one job.
+func (s *share) full(weight int64) bool {
+	return s.window > 0 && s.inFlight > 0 && s.inFlight+weight > s.window || s.hold > 0 && s.bytes > 0 && s.bytes+weight > s.hold
 }
 
 // pay books the bytes of a job that starts.

@@ -73,13 +73,19 @@ func (l *Lane) Head(stream int, from, to uint64) {
 	p.pump()
 }
 
-// Steer bounds the speculation of the lane: the bytes that it may have in flight (one job always may), and the bytes a second
-// at which its jobs start, so that they do not share the link with what is needed before them. 0 = no bound but the pool's.
-func (l *Lane) Steer(window int64, bytesPerSecond float64) {
+// Limits bound the speculation of a lane; 0 = no bound but the pool's. What somebody waits for is not bounded.
+type Limits struct {
+	InFlight int64   // bytes of running jobs; one job may always run
+	Held     int64   // bytes of running and of finished jobs until their Release
+	Pace     float64 // bytes/s at which jobs start, so that they do not share the link with what is needed before them
+}
+
+// Steer sets the lane's limits, at any time.
+func (l *Lane) Steer(m Limits) {
 	p := l.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l.share.window, l.share.pace = max(window, 0), max(bytesPerSecond, 0)
+	l.share.window, l.share.hold, l.share.pace = max(m.InFlight, 0), max(m.Held, 0), max(m.Pace, 0)
 	p.pump()
 }
 

@@ -30,9 +30,11 @@ type controller struct {
 	slow   bool // started at 1: doubling on waits until the model is met
 	boost  int  // doublings beyond the model
 	calm   int  // files consumed since the last wait
+	files  int  // consumed: before as many as the depth is, a wait tells of the start and not of it
 	reason string
 
 	opens    mean          // serial rounds of an opening
+	opening  mean          // bytes of one: of a small file, all of it
 	waves    mean          // of a file
 	bytes    mean          // of a wave
 	requests mean          // of a wave
@@ -107,11 +109,12 @@ func (c *controller) mayClaim(w *window) bool {
 func (c *controller) mayLaunch(before int) bool { return before < max(c.depth+c.streams, 2) }
 
 // opened learns from an opening.
-func (c *controller) opened(rounds, waves int, rate prefetchpool.Rate) {
+func (c *controller) opened(rounds, waves int, bytes int64, rate prefetchpool.Rate) {
 	c.opens.add(float64(rounds))
+	c.opening.add(float64(bytes))
 	c.waves.add(float64(waves))
 	c.rate = rate
-	c.pipe.observe(0, rate)
+	c.pipe.observe(bytes, rate)
 }
 
 // fetched learns from a wave that has landed.
@@ -135,6 +138,7 @@ func (c *controller) consumed() {
 	c.consumer.add(c.spent.Seconds())
 	c.spent = 0
 	c.calm++
+	c.files++
 	if c.boost > 0 && c.calm >= 2*c.depth {
 		c.boost--
 		c.calm = 0
@@ -158,7 +162,7 @@ func (c *controller) waited(d time.Duration, bytes, starved bool) bool {
 		if c.known() && c.depth >= c.model() {
 			c.slow = false
 		}
-	case bytes && !c.linkBound() && c.depth < c.most && c.known():
+	case bytes && !c.linkBound() && c.depth < c.most && c.known() && c.files >= c.depth:
 		c.boost++
 		c.adjust("wait")
 	}
@@ -186,10 +190,13 @@ func (c *controller) known() bool {
 func (c *controller) fetchTime() float64 {
 	f := max(c.opens.v, 1) * c.rate.Latency.Seconds()
 	if b := c.linkRate(); b > 0 {
-		f += c.bytes.v / b
+		f += c.waveBytes() / b
 	}
 	return f
 }
+
+// waveBytes is what a wave costs the link, with its part of the opening.
+func (c *controller) waveBytes() float64 { return c.bytes.v + c.opening.v/max(c.waves.v, 1) }
 
 // linkRate is what one wave gets of an idle link.
 func (c *controller) linkRate() float64 {
@@ -218,7 +225,7 @@ func (c *controller) cost() (float64, string) {
 		}
 	}
 	if c.pipe.filled && c.rate.Bandwidth > 0 {
-		if t := c.bytes.v / c.rate.Bandwidth; t > best.v {
+		if t := c.waveBytes() / c.rate.Bandwidth; t > best.v {
 			best = term{t, "link"}
 		}
 	}
@@ -250,6 +257,23 @@ func (c *controller) adjust(why string) {
 		c.set(j, why)
 	}
 }
+
+// limits are the lane's: what may be in flight, and what may be held, landed bytes that wait for the decoder included. More
+// than the depth's worth brings nothing: until the model knows its terms, that is what an unknown link is trusted with.
+func (c *controller) limits() prefetchpool.Limits {
+	l := prefetchpool.Limits{InFlight: c.pipe.limit, Pace: c.pipe.pace}
+	switch {
+	case c.fixed >= 0: // what was asked for, as far as the pool has room
+	case !c.known():
+		l.Held = firstWindow
+	default:
+		l.Held = clampWindow(float64(c.depth+c.streams)*c.waveBytes()*heldSlack + 2*pieceBytes)
+	}
+	return l
+}
+
+// heldSlack is for waves larger than the mean, and for buffers larger than what is in them.
+const heldSlack = 1.25
 
 func (c *controller) set(depth int, why string) {
 	depth = min(max(depth, 1), c.most)

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fakeFile struct {
 	rounds  int     // serial reads of the opening
 	tail    int64   // bytes of each
+	keeps   bool    // the units need what the opening read: a small file, read whole
 	waves   []int64 // bytes
 	units   int     // a wave
 	rows    int     // a unit
@@ -56,17 +57,27 @@ var errFake = errors.New("fake failure")
 
 func (f *fakeFormat) open(ctx context.Context, fl *file) (content, error) {
 	ff := f.files[fl.task.Ordinal]
+	c := &fakeContent{format: f, file: ff, ordinal: fl.task.Ordinal}
 	for i := range ff.rounds {
-		p, err := fl.get(ctx, object.Range{Off: int64(i), Len: max(ff.tail, 1)})
+		r := object.Range{Off: int64(i) << 40, Len: max(ff.tail, 1)}
+		p, err := fl.get(ctx, r)
 		if err != nil {
+			c.close()
 			return nil, err
 		}
-		p.release()
+		if !ff.keeps {
+			p.release()
+			continue
+		}
+		kept := &piece{span: r, read: p, here: true}
+		kept.refs.Store(1)
+		c.held = append(c.held, kept)
 	}
 	if ff.failOpen {
+		c.close()
 		return nil, fmt.Errorf("open %d: %w", fl.task.Ordinal, errFake)
 	}
-	return &fakeContent{format: f, file: ff, ordinal: fl.task.Ordinal}, nil
+	return c, nil
 }
 
 func (f *fakeFormat) close() {}
@@ -75,6 +86,7 @@ type fakeContent struct {
 	format  *fakeFormat
 	file    fakeFile
 	ordinal int
+	held    []*piece
 }
 
 func (c *fakeContent) waves() int {
@@ -84,14 +96,19 @@ func (c *fakeContent) waves() int {
 	return len(c.file.waves)
 }
 
-func (c *fakeContent) close() {}
+func (c *fakeContent) close() {
+	for _, p := range c.held {
+		p.drop()
+	}
+	c.held = nil
+}
 
 func (c *fakeContent) wave(i int) (wave, error) {
 	if c.file.failWave {
 		return wave{}, fmt.Errorf("wave of %d: %w", c.ordinal, errFake)
 	}
 	off := int64(1 << 30 * i)
-	w := wave{late: c.file.late > 0}
+	w := wave{late: c.file.late > 0, held: c.held}
 	n := max(c.file.units, 1)
 	part := c.file.waves[i] / int64(n)
 	for u := range n {
@@ -238,7 +255,7 @@ type rig struct {
 	tb     testing.TB
 	budget *memory.Budget
 	pool   *prefetchpool.Pool
-	mem    *arrowmem.CheckedAllocator
+	mem    *dirty
 	format *fakeFormat
 	store  object.Store
 }
@@ -253,9 +270,32 @@ func newRig(tb testing.TB, slots int, limit int64, files []fakeFile, store objec
 	if err != nil {
 		tb.Fatal(err)
 	}
-	mem := arrowmem.NewCheckedAllocator(arrowmem.NewGoAllocator())
-	return &rig{tb: tb, budget: b, pool: p, mem: mem, format: &fakeFormat{files: files, mem: mem}, store: store}
+	mem := &dirty{arrowmem.NewCheckedAllocator(arrowmem.NewGoAllocator())}
+	return &rig{tb: tb, budget: b, pool: p, mem: mem, format: &fakeFormat{files: files, mem: mem.CheckedAllocator}, store: store}
 }
+
+// dirty is the recycling allocator that the facade uses, at its worst: no byte that it hands out is zero.
+type dirty struct{ *arrowmem.CheckedAllocator }
+
+func (d *dirty) Allocate(n int) []byte {
+	b := d.CheckedAllocator.Allocate(n)
+	for i := range b {
+		b[i] = 0xa5
+	}
+	return b
+}
+
+func (d *dirty) Reallocate(n int, b []byte) []byte {
+	had := len(b)
+	b = d.CheckedAllocator.Reallocate(n, b)
+	for i := had; i < n; i++ {
+		b[i] = 0xa5
+	}
+	return b
+}
+
+// Cleared is the one below: over Go's allocator.
+func (d *dirty) Cleared() arrowmem.Allocator { return d.CheckedAllocator }
 
 // check asserts that nothing is left: permits, bytes, units, arrays.
 func (g *rig) check() {
@@ -298,8 +338,6 @@ func (g *rig) openWith(ctx context.Context, tasks iter.Seq2[Task, error], depth 
 		cfg.Lane = g.pool.Lane(prefetchpool.LaneConfig{Streams: cfg.Streams})
 	}
 	r, err := open(ctx, tasks, cfg, g.format, workers)
-	if r != nil && r.scan != nil {
-	}
 	if err != nil {
 		g.tb.Fatal(err)
 	}

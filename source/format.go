@@ -64,6 +64,7 @@ type file struct {
 	rounds int             // serial reads so far
 	took   time.Duration   // of these, from admission to the last byte
 	asked  int             // reads of the opening so far
+	got    int64           // bytes of these
 }
 
 const (
@@ -127,6 +128,7 @@ func (f *file) getAll(ctx context.Context, spans []object.Range, keep func(objec
 		}
 		f.reads.stats.fetchNanos.Add(int64(a.took))
 		slowest = max(slowest, a.took)
+		f.got += int64(len(a.bytes))
 		keep(spans[i], p)
 	}
 	return nil

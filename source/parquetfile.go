@@ -25,7 +25,8 @@ type parquetFormat struct {
 	cfg     Config
 	stats   *counters
 	decoded *memory.Elastic
-	mem     arrowmem.Allocator
+	mem     arrowmem.Allocator // gives zeros
+	values  arrowmem.Allocator // gives whatever was there
 	rate    func() prefetchpool.Rate
 	tails   tails
 	late    lateness
@@ -34,6 +35,10 @@ type parquetFormat struct {
 
 func newParquetFormat(ctx context.Context, cfg Config, stats *counters, decoded *memory.Elastic) *parquetFormat {
 	p := &parquetFormat{cfg: cfg, stats: stats, decoded: decoded, mem: memory.NewAllocator(cfg.Allocator, decoded), deletes: newDeleteSets(ctx, cfg, stats)}
+	p.values = p.mem
+	if recycling, ok := cfg.Allocator.(interface{ Cleared() arrowmem.Allocator }); ok {
+		p.mem = memory.NewAllocator(recycling.Cleared(), decoded)
+	}
 	p.tails.fixed = cfg.FooterTail
 	p.rate = func() prefetchpool.Rate { return prefetchpool.Rate{} }
 	if cfg.Lane != nil && cfg.Depth != Off {
@@ -193,7 +198,7 @@ func (c *parquetFile) bind() (err error) {
 	if c.plan, err = c.want.columns(c.footer.Schema(), t, p.cfg.Defaults); err != nil {
 		return err
 	}
-	o := parquet.Options{Allocator: p.mem, Decoded: p.decoded, BatchRows: p.cfg.BatchRows, BatchBytes: p.cfg.BatchBytes}
+	o := parquet.Options{Allocator: p.mem, Values: p.values, Decoded: p.decoded, BatchRows: p.cfg.BatchRows, BatchBytes: p.cfg.BatchBytes}
 	if p.cfg.NoPrune {
 		o.PruneOff = prune.Off{Statistics: true, PageIndex: true, Dictionary: true, Bloom: true}
 	}

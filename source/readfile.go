@@ -72,13 +72,13 @@ func (s *scan) fetchFile(ctx context.Context, sl *slot, f *file) (err error) {
 		s.mu.set(sl, running)
 	}
 	sl.waves = c.waves()
-	s.mu.depth.opened(f.rounds, sl.waves, rate)
+	s.mu.depth.opened(f.rounds, sl.waves, f.got, rate)
 	s.throttle(rate)
 	s.slotEvent("open", sl, Event{Depth: f.rounds, Duration: f.took})
-	pipe := s.mu.depth.pipe
+	limits := s.mu.depth.limits()
 	s.poke()
 	s.mu.Unlock()
-	s.cfg.Lane.Steer(pipe.limit, pipe.pace)
+	s.cfg.Lane.Steer(limits)
 	s.emit()
 	return s.fetchWaves(ctx, sl, f, c)
 }
@@ -287,9 +287,9 @@ func (s *scan) flown(sl *slot, fl *flight) {
 	s.throttle(rate)
 	s.slotEvent("wave", sl, Event{Bytes: fl.bytes, Duration: fl.took})
 	s.note()
-	pipe := s.mu.depth.pipe
+	limits := s.mu.depth.limits()
 	s.poke()
 	s.mu.Unlock()
-	s.cfg.Lane.Steer(pipe.limit, pipe.pace)
+	s.cfg.Lane.Steer(limits)
 	s.emit()
 }

@@ -115,7 +115,7 @@ func newScan(ctx context.Context, tasks iter.Seq2[Task, error], cfg Config, f fo
 	}
 	s.mu.depth = newController(cfg, s.workers, cfg.Lane.Rate())
 	s.note()
-	cfg.Lane.Steer(s.mu.depth.pipe.limit, s.mu.depth.pipe.pace)
+	cfg.Lane.Steer(s.mu.depth.limits())
 	s.wg.Go(s.claimAll)
 	return s
 }

@@ -122,14 +122,24 @@ type simCase struct {
 	workers  int
 	depth    Depth
 	stops    bool
-	small    bool // one read a file, tail and all
+	small    bool  // one read a file, tail and all
+	tail     int64 // of each read of the opening, 0 = 64 KiB
+	most     int64 // that the lane may hold at the peak, 0 = whatever
 	observed Stats
+	held     int64 // at the peak
+}
+
+func (c *simCase) tailBytes() int64 {
+	if c.tail > 0 {
+		return c.tail
+	}
+	return 64 << 10
 }
 
 // floor is W* = N·c + r·L + min(S/B, d) with c = max(d/T, S/B, R·L/C, u).
 func (c *simCase) floor() time.Duration {
 	sec := func(d time.Duration) float64 { return d.Seconds() }
-	tail := int64(64 << 10)
+	tail := c.tailBytes()
 	fetch := 0.0
 	serial := c.rounds
 	if c.small {
@@ -161,7 +171,7 @@ func (c *simCase) run(t *testing.T) (wall time.Duration) {
 			if c.small {
 				rounds = 1
 			}
-			files[i] = fakeFile{rounds: rounds, tail: 64 << 10, rows: 10, columns: 4, decode: c.decode / time.Duration(n)}
+			files[i] = fakeFile{rounds: rounds, tail: c.tailBytes(), keeps: c.small, rows: 10, columns: 4, decode: c.decode / time.Duration(n)}
 			for range n {
 				files[i].waves = append(files[i].waves, c.size/int64(n))
 			}
@@ -184,7 +194,7 @@ func (c *simCase) run(t *testing.T) (wall time.Duration) {
 			last = b.Origin.Ordinal
 		}
 		wall = time.Since(start)
-		c.observed = r.Stats()
+		c.observed, c.held = r.Stats(), lane.Stats().PeakBytes
 		g.check()
 	})
 	return wall
@@ -218,6 +228,8 @@ func simCases() map[string]*simCase {
 		out[name("no link limit")] = &simCase{files: 70, rounds: 2, size: 500_000, decode: 10 * ms, link: simLink{latency: l}, slots: 128, workers: 2}
 		out[name("per connection")] = &simCase{files: 70, rounds: 2, size: 5_000_000, decode: 20 * ms, link: simLink{latency: l, bandwidth: 1.25e9, perConn: 90e6}, slots: 128, workers: 2}
 		out[name("small files")] = &simCase{files: 1000, rounds: 1, small: true, decode: 500 * time.Microsecond, link: simLink{latency: l, bandwidth: 1e9}, slots: 128, workers: 2}
+		out[name("whole files")] = &simCase{files: 70, rounds: 1, small: true, tail: 5_250_000, decode: 24 * ms, link: simLink{latency: l}, slots: 128, workers: 2, most: 224 << 20}
+		out[name("whole files, link")] = &simCase{files: 70, rounds: 1, small: true, tail: 5_250_000, decode: 24 * ms, link: simLink{latency: l, bandwidth: 500e6}, slots: 128, workers: 2, most: 224 << 20}
 		out[name("large files")] = &simCase{files: 4, rounds: 2, size: 150 << 20, waves: 10, decode: 1000 * ms, link: simLink{latency: l, bandwidth: 250e6}, slots: 128, workers: 2}
 		out[name("slow consumer")] = &simCase{files: 70, rounds: 2, size: 1_875_000, decode: 10 * ms, consume: 40 * ms, link: simLink{latency: l, bandwidth: 125e6}, slots: 128, workers: 2}
 		if l > 100*ms {
@@ -236,8 +248,11 @@ func TestI16_AutoReachesTheFloor(t *testing.T) {
 			t.Parallel()
 			wall := c.run(t)
 			eta := c.floor().Seconds() / wall.Seconds()
-			t.Logf("%-24s wall %6.3f floor %6.3f eta %.3f depth %d..%d up %d down %d peak %d in flight", name, wall.Seconds(), c.floor().Seconds(), eta,
-				c.observed.Depth, c.observed.DepthMax, c.observed.DepthUp, c.observed.DepthDown, c.link.peak)
+			t.Logf("%-24s wall %6.3f floor %6.3f eta %.3f depth %d..%d up %d down %d peak %d in flight, %d MiB held", name, wall.Seconds(), c.floor().Seconds(), eta,
+				c.observed.Depth, c.observed.DepthMax, c.observed.DepthUp, c.observed.DepthDown, c.link.peak, c.held>>20)
+			if c.most > 0 && c.held > c.most {
+				t.Errorf("%d MiB held at the peak, of %d", c.held>>20, c.most>>20)
+			}
 			if eta < 0.87 {
 				t.Errorf("%v: eta %.3f (wall %v, floor %v)", name, eta, wall, c.floor())
 			}

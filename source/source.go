@@ -131,9 +131,9 @@ type Config struct {
 	Streams     int                  // consumers that Feed drives; 0 = 1
 	Order       Order
 	KeepDeleted bool
-	NoPrune     bool  // read row groups and pages that statistics rule out; rows do not depend on it
-	FooterTail  int64 // bytes of the first read of a large file; 0 = by what the scan's footers needed
-	Allocator   arrowmem.Allocator
+	NoPrune     bool               // read row groups and pages that statistics rule out; rows do not depend on it
+	FooterTail  int64              // bytes of the first read of a large file; 0 = by what the scan's footers needed
+	Allocator   arrowmem.Allocator // gives zeros, unless it has a method Cleared that gives one which does (parquet/pool); nil = Arrow's
 	Logger      *slog.Logger
 	OnEvent     func(Event) // called on the goroutine where it happened, without locks; must not block
 	OnClose     func()      // called once, when Close has joined everything

@@ -2,7 +2,7 @@
 //
 // A Pool is an arrowmem.Allocator: a buffer's last Release brings its memory back, so Arrow's reference counts decide. One
 // pool serves a process. What it hands out is not cleared; whoever builds arrays from it clears or writes every byte that
-// can be seen (package build does). Idle memory is bounded, told to an account, and given up by Trim.
+// can be seen (package build does); Cleared is for the others. Idle memory is bounded, told to an account, and given up by Trim.
 //
 // A Pool may be used by any number of goroutines.
 package pool
@@ -83,6 +83,26 @@ func (p *Pool) Allocate(size int) []byte {
 	return p.below.Allocate(n)[:size]
 }
 
+// Cleared is the pool for those who count on zeros, as Go's allocator gives them: much of Arrow's own code does.
+func (p *Pool) Cleared() arrowmem.Allocator { return cleared{p} }
+
+type cleared struct{ *Pool }
+
+func (c cleared) Allocate(size int) []byte {
+	b := c.Pool.Allocate(size)
+	clear(b)
+	return b
+}
+
+func (c cleared) Reallocate(size int, b []byte) []byte {
+	had := len(b)
+	b = c.Pool.Reallocate(size, b)
+	if size > had {
+		clear(b[had:])
+	}
+	return b
+}
+
 // Reallocate changes the size of b, in place if its class allows it.
 func (p *Pool) Reallocate(size int, b []byte) []byte {
 	if size <= cap(b) && (size <= 0 || cap(b) <= 2*size || size >= len(b)) {
@@ -145,6 +165,14 @@ func (p *Pool) Trim(keep int64) {
 	for _, b := range freed {
 		p.below.Free(b)
 	}
+}
+
+// Close frees what is idle and keeps nothing any more: buffers that are still in use go to the allocator below when they are freed.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	p.mu.limit = 0
+	p.mu.Unlock()
+	p.Trim(0)
 }
 
 func (p *Pool) tell(delta int64) {

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"slices"
 	"sync"
 	"testing"
 
@@ -66,4 +67,47 @@ func TestPoolReusesWithinItsLimit(t *testing.T) {
 		t.Errorf("after Trim: idle %d, told %d", p.Idle(), acc.n)
 	}
 	checked.AssertSize(t, 0)
+}
+
+// TestClearedGivesZeros where the pool itself gives what was there.
+func TestClearedGivesZeros(t *testing.T) {
+	t.Parallel()
+	p := New(nil, 1<<20, nil)
+	dirt := func() {
+		b := p.Allocate(5000)
+		for i := range b {
+			b[i] = 1
+		}
+		p.Free(b)
+	}
+	dirt()
+	c := p.Cleared()
+	b := c.Allocate(4500)
+	dirt()
+	b[0] = 7
+	b = c.Reallocate(4900, b)
+	if b[0] != 7 || slices.Max(b[1:]) != 0 {
+		t.Error("not the old bytes and zeros")
+	}
+	dirt()
+	if b = c.Reallocate(5001, b); b[0] != 7 || slices.Max(b[1:]) != 0 {
+		t.Error("not the old bytes and zeros, grown into another class")
+	}
+}
+
+// TestClosedPoolKeepsNothing: buffers that outlive the pool are not kept, and the account ends at zero.
+func TestClosedPoolKeepsNothing(t *testing.T) {
+	t.Parallel()
+	var held counter
+	p := New(nil, 1<<20, &held)
+	late, early := p.Allocate(10_000), p.Allocate(10_000)
+	p.Free(early)
+	if p.Idle() == 0 || held.n != p.Idle() {
+		t.Errorf("idle %d, told %d", p.Idle(), held.n)
+	}
+	p.Close()
+	p.Free(late)
+	if p.Idle() != 0 || held.n != 0 {
+		t.Errorf("after Close: idle %d, told %d", p.Idle(), held.n)
+	}
 }
