@@ -75,7 +75,8 @@ mutants: ## wrong changes that the tests must catch
 fuzz-smoke: ## each fuzz target for a moment
 	scripts/fuzz.sh $${FUZZTIME:-5s}
 
-bench-smoke: ## each benchmark once
+bench-smoke: $(BIN)/lakescan ## each benchmark once, and the latency laboratory in small
+	rm -rf out/smoke && $(BIN)/lakescan bench run experiments/smoke.yaml -o out/smoke
 	$(GO) test -run '^$$' -bench . -benchtime 1x -tags $(TAGS) $(PKGS)
 
 tools: ## the servers and linters that tests use, at their pinned versions

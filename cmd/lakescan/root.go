@@ -49,7 +49,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(a.tablesCmd(), a.namespacesCmd(), a.describeCmd())
 	root.AddCommand(a.metadataCmds()...)
 	root.AddCommand(a.inspectCmds()...)
-	root.AddCommand(a.demoCmd(), a.configCmd(), a.versionCmd(), a.docsCmd(), a.debugCmd())
+	root.AddCommand(a.demoCmd(), a.benchCmd(), a.configCmd(), a.versionCmd(), a.docsCmd(), a.debugCmd())
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
 	return root
