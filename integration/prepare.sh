@@ -29,7 +29,9 @@ python() {
   "$LAKESCAN_TOOLS/python/bin/pip" install -q --disable-pip-version-check --no-deps uv
   "$LAKESCAN_TOOLS/python/bin/uv" pip install -q --python "$LAKESCAN_TOOLS/python/bin/python" -r requirements.txt
 }
+peers() { "$LAKESCAN_TOOLS/python/bin/uv" pip install -q --python "$LAKESCAN_TOOLS/python/bin/python" -r tpch/requirements.txt; }
 once toxiproxy ../tools/toxiproxy/go.mod -- build toxiproxy toxiproxy-server github.com/Shopify/toxiproxy/v2/cmd/server
 once catalog fixture/pom.xml fixture/CatalogServer.java -- jars
 once python requirements.txt -- python
 once minio ../tools/minio/go.mod -- build minio minio github.com/minio/minio
+if [ "${1:-}" = peers ]; then once peers requirements.txt tpch/requirements.txt -- peers; fi   # what only measuring needs
