@@ -48,6 +48,9 @@ func (rd *reading) run(ctx context.Context) ([]byte, Info, error) {
 		if errors.Is(err, ErrChanged) {
 			rd.rt.meter.changed(rd.loc, err)
 		}
+		if rd.o.Throttled != nil && Throttled(err) {
+			rd.o.Throttled()
+		}
 		if ctx.Err() == nil && Temporary(err) {
 			rd.keep(data, info)
 		}

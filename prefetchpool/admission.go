@@ -27,6 +27,7 @@ type share struct {
 	streams int
 	window  int64     // bytes in flight allowed to speculation; 0 = no limit
 	hold    int64     // bytes held, those of finished jobs included, allowed to speculation; 0 = no limit
+	jobs    int       // running jobs up to which speculation starts more; 0 = no limit
 	pace    float64   // bytes/s at which speculation starts; 0 = no limit
 	debt    float64   // bytes started ahead of the pace
 	paid    time.Time // when debt was brought up to date
@@ -40,10 +41,53 @@ type share struct {
 	inFlight  int64 // of bytes: held by running jobs
 	slotShare int
 	index     int // in ready; meaningless without queued jobs
+
+	held  holdup // what holds the next job back now
+	since time.Time
+	waits [holdups]time.Duration
 }
 
 // span is a half-open range of orders that a stream waits for.
 type span struct{ from, to uint64 }
+
+// holdup is what keeps a lane's next job from starting.
+type holdup uint8
+
+const (
+	byNothing holdup = iota
+	bySlots          // all are taken, or kept for heads
+	byBytes          // of the process's budget
+	bySelf           // the lane's own limits
+	holdups
+)
+
+// account adds up, lane by lane, how long what held back its jobs did so. It is called when nothing more may start.
+func (a *admission) account(allowed int64, now time.Time) {
+	for _, s := range a.shares {
+		h := byNothing
+		if e := s.first(); e != nil {
+			switch {
+			case a.bytes+e.weight > allowed:
+				h = byBytes
+			case s.full(e.weight) || s.pace > 0 && s.debt > 0:
+				h = bySelf
+			default:
+				h = bySlots
+			}
+		}
+		if h != s.held {
+			s.settleWait(now)
+			s.held = h
+		}
+	}
+}
+
+func (s *share) settleWait(now time.Time) {
+	if s.held != byNothing {
+		s.waits[s.held] += now.Sub(s.since)
+	}
+	s.since = now
+}
 
 // entry is one job.
 type entry struct {
@@ -274,7 +318,8 @@ func (a *admission) fairest(allowed int64, now time.Time) *entry {
 // full reports that the lane's own bounds leave no room for that many bytes of speculation. A lane that holds nothing may always
 // start one job.
 func (s *share) full(weight int64) bool {
-	return s.window > 0 && s.inFlight > 0 && s.inFlight+weight > s.window || s.hold > 0 && s.bytes > 0 && s.bytes+weight > s.hold
+	return s.window > 0 && s.inFlight > 0 && s.inFlight+weight > s.window || s.hold > 0 && s.bytes > 0 && s.bytes+weight > s.hold ||
+		s.jobs > 0 && s.running >= s.jobs
 }
 
 // pay books the bytes of a job that starts.

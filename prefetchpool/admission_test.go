@@ -13,7 +13,7 @@ import (
 
 // machine drives an admission by text:
 //
-//	pool slots=8 allowed=100      lane a weight=1 streams=1 window=0 hold=0
+//	pool slots=8 allowed=100      lane a weight=1 streams=1 window=0 hold=0 jobs=0
 //	submit a name order=1 weight=10    head a stream=0 from=1 to=5    urge name
 //	start          prints what is admitted until nothing more is
 //	finish name… release name…    resize name to=5    allow to=50    close a    pace a to=1000    time ms=5
@@ -33,7 +33,7 @@ func (m *machine) step(l script.Line) string {
 	case "allow":
 		m.allowed = l.Int("to", 0)
 	case "lane":
-		s := &share{weight: l.Int("weight", 1), streams: int(l.Int("streams", 1)), window: l.Int("window", 0), hold: l.Int("hold", 0)}
+		s := &share{weight: l.Int("weight", 1), streams: int(l.Int("streams", 1)), window: l.Int("window", 0), hold: l.Int("hold", 0), jobs: int(l.Int("jobs", 0))}
 		s.spans = make([]span, s.streams)
 		m.lanes[l.Arg(0)] = s
 		m.open(s)

@@ -1,5 +1,7 @@
 package prefetchpool
 
+import "time"
+
 // LaneConfig: Weight 0 = 1 (its part of the pool beside other lanes); Streams 0 = 1 (awaited jobs admitted over the share).
 type LaneConfig struct {
 	Name            string
@@ -77,6 +79,7 @@ func (l *Lane) Head(stream int, from, to uint64) {
 type Limits struct {
 	InFlight int64   // bytes of running jobs; one job may always run
 	Held     int64   // bytes of running and of finished jobs until their Release
+	Jobs     int     // running jobs
 	Pace     float64 // bytes/s at which jobs start, so that they do not share the link with what is needed before them
 }
 
@@ -85,7 +88,7 @@ func (l *Lane) Steer(m Limits) {
 	p := l.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l.share.window, l.share.hold, l.share.pace = max(m.InFlight, 0), max(m.Held, 0), max(m.Pace, 0)
+	l.share.window, l.share.hold, l.share.jobs, l.share.pace = max(m.InFlight, 0), max(m.Held, 0), max(m.Jobs, 0), max(m.Pace, 0)
 	p.pump()
 }
 
@@ -104,6 +107,8 @@ func (l *Lane) Stats() Stats {
 	s := l.stats
 	s.Running, s.Bytes, s.InFlight = l.share.running, l.share.bytes, l.share.inFlight
 	s.Queued = len(l.share.ahead) + len(l.share.heads)
+	l.share.settleWait(time.Now())
+	s.SlotWait, s.BudgetWait, s.LimitWait = l.share.waits[bySlots], l.share.waits[byBytes], l.share.waits[bySelf]
 	return s
 }
 

@@ -185,6 +185,12 @@ func (t *task) guard() (err error) {
 			err = &PanicError{Job: t.runner.name(), Value: v, Stack: debug.Stack()}
 		}
 	}()
+	if err := fpPoolPause.DoKey(t.run, t.lane.name); err != nil {
+		return err
+	}
+	if err := fpPanicInTask.DoKey(t.run, t.runner.name()); err != nil {
+		return err
+	}
 	return t.runner.run(t.run, &t.ticket)
 }
 
@@ -217,7 +223,9 @@ func (t *task) resize(n int64) {
 	p.meter.Add(d)
 	switch {
 	case d > 0:
-		p.mu.stats.OverdraftBytes += max(0, min(d, p.mu.bytes-min(p.maxBytes, p.meter.Allowed())))
+		over := max(0, min(d, p.mu.bytes-p.allowed()))
+		p.mu.stats.OverdraftBytes += over
+		t.lane.stats.OverdraftBytes += over
 		p.mu.stats.PeakBytes = max(p.mu.stats.PeakBytes, p.mu.bytes)
 	case d < 0:
 		p.pump()

@@ -282,7 +282,7 @@ func (s *scan) settle(w *work, batches []Batch) {
 		w.err = f.fail(w.err)
 		s.fail(sl, w.err)
 	case sl.state == running:
-		s.mu.set(sl, ready)
+		s.set(sl, ready)
 		s.slotEvent("ready", sl, Event{})
 	}
 	s.admit()

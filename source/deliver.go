@@ -28,6 +28,9 @@ const (
 // again.
 func (s *scan) next(ctx context.Context, stream int) (Batch, error) {
 	c := s.cursors[stream]
+	if err := fpConsumerSlow.Do(ctx); err != nil {
+		return Batch{}, err
+	}
 	began := time.Now()
 	why, waited := nothing, time.Duration(0)
 	s.mu.Lock()
@@ -162,7 +165,7 @@ func (s *scan) release(c *cursor) {
 	if sl.early {
 		s.stats.used.Add(1)
 	}
-	s.mu.set(sl, consumed)
+	s.set(sl, consumed)
 	s.mu.depth.consumed()
 	s.note()
 	s.slotEvent("deliver", sl, Event{})

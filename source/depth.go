@@ -33,18 +33,20 @@ type controller struct {
 	files  int  // consumed: before as many as the depth is, a wait tells of the start and not of it
 	reason string
 
-	opens    mean          // serial rounds of an opening
-	opening  mean          // bytes of one: of a small file, all of it
-	waves    mean          // of a file
-	bytes    mean          // of a wave
-	requests mean          // of a wave
-	units    mean          // of a wave
-	decode   mean          // seconds of a unit
-	consumer mean          // seconds of a file
-	spent    time.Duration // consumer time since the last wave
-	rate     prefetchpool.Rate
-	pipe     pipe
-	cut      time.Time // of the last throttling
+	opens     mean          // serial rounds of an opening
+	opening   mean          // bytes of one: of a small file, all of it
+	waves     mean          // of a file
+	bytes     mean          // of a wave
+	requests  mean          // of a wave
+	units     mean          // of a wave
+	decode    mean          // seconds of a unit
+	consumer  mean          // seconds of a file
+	spent     time.Duration // consumer time since the last wave
+	rate      prefetchpool.Rate
+	pipe      pipe
+	cut       time.Time // of the last throttling
+	throttles int64     // answers that asked for fewer requests
+	jobs      int       // requests that may run because of them, 0 = as many as the pool allows
 
 	ups, downs int64
 	deepest    int
@@ -169,18 +171,35 @@ func (c *controller) waited(d time.Duration, bytes, starved bool) bool {
 	return c.depth > was
 }
 
-// throttled learns that the store asked for fewer requests (503, 429): the depth falls to 0.7 of what it was, once in a
-// refractory second, and grows again by waits alone.
-func (c *controller) throttled(now time.Time) {
-	if now.Sub(c.cut) < refractory {
+// throttled learns how many answers so far asked for fewer requests (503, 429), and how many of the scan's requests run. When there
+// are new ones, requests and depth fall to 0.7 of what they were, once in a few round trips: sooner, the cut before does not show yet.
+// Later every wave without another lets one request more run; the depth grows again by waits alone.
+func (c *controller) throttled(answers int64, running int, now time.Time) {
+	if answers == c.throttles {
+		if c.jobs > 0 && now.Sub(c.cut) >= mostRefractory {
+			if c.jobs++; c.jobs >= c.most {
+				c.jobs = 0
+			}
+		}
+		return
+	}
+	c.throttles = answers
+	if now.Sub(c.cut) < min(max(4*c.rate.Latency, leastRefractory), mostRefractory) {
 		return
 	}
 	c.cut = now
+	if c.jobs == 0 || c.jobs > running {
+		c.jobs = max(running, 1)
+	}
+	c.jobs = max(c.jobs*7/10, 1)
 	c.boost, c.slow = 0, true
 	c.set(int(float64(c.depth)*0.7), "throttled")
 }
 
-const refractory = time.Second
+const (
+	leastRefractory = 200 * time.Millisecond
+	mostRefractory  = time.Second
+)
 
 // known reports that the model has figures for all its terms.
 func (c *controller) known() bool {
@@ -261,7 +280,7 @@ func (c *controller) adjust(why string) {
 // limits are the lane's: what may be in flight, and what may be held, landed bytes that wait for the decoder included. More
 // than the depth's worth brings nothing: until the model knows its terms, that is what an unknown link is trusted with.
 func (c *controller) limits() prefetchpool.Limits {
-	l := prefetchpool.Limits{InFlight: c.pipe.limit, Pace: c.pipe.pace}
+	l := prefetchpool.Limits{InFlight: c.pipe.limit, Jobs: c.jobs, Pace: c.pipe.pace}
 	switch {
 	case c.fixed >= 0: // what was asked for, as far as the pool has room
 	case !c.known():

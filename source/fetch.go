@@ -63,7 +63,7 @@ func (r *reads) start(ctx context.Context, req request) *pending {
 	p.future, p.err = prefetchpool.Submit(ctx, r.lane, prefetchpool.Job[answer]{
 		Name: req.location.Recorded, Order: req.order, Weight: req.weighs(), Notify: req.notify,
 		Run: func(ctx context.Context, t *prefetchpool.Ticket) (answer, error) {
-			req.options.Urgent = t.Awaited
+			req.options.Urgent, req.options.Throttled = t.Awaited, r.lane.Throttled
 			a, err := r.read(ctx, req)
 			if err == nil {
 				t.Resize(a.held())

@@ -135,6 +135,9 @@ func (c *parquetFile) readFooter(ctx context.Context) (*parquet.Footer, error) {
 			rate.PerJob = usualRate
 		}
 		n := p.tails.first(size, t.ColumnBytes, rate.Latency, rate.PerJob)
+		if fpFooterShort.DoKey(ctx, t.File.Location.Recorded) != nil {
+			n = min(trailer, size)
+		}
 		span = object.Range{Off: size - n, Len: n}
 	}
 	read, err := c.file.get(ctx, span)

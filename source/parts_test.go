@@ -30,9 +30,9 @@ func hugeGroup(t *testing.T, n int) ([]byte, *arrow.Schema) {
 		t.Fatal(err)
 	}
 	const rows = 1 << 16
-	for at := int64(0); at < int64(n)<<16; at += rows {
+	for at := int64(0); at < max(int64(n)<<16, 1); at += rows {
 		b := array.NewRecordBuilder(arrowmem.DefaultAllocator, schema)
-		for i := at; i < at+rows; i++ {
+		for i := at; i < at+min(rows, max(int64(n)<<16, 100)); i++ {
 			b.Field(0).(*array.Int64Builder).Append(i)
 			b.Field(1).(*array.Int64Builder).Append(i * 2654435761 % 1000003)
 		}

@@ -29,7 +29,7 @@ type Reader struct {
 		lent   Batch
 		err    error // sticky: io.EOF or a failure
 	}
-	teardown time.Duration
+	teardown atomic.Int64 // nanoseconds of Close
 }
 
 const (
@@ -219,7 +219,7 @@ func (r *Reader) Close() error {
 			r.inline.close()
 		}
 		r.giveBack()
-		r.teardown = time.Since(start)
+		r.teardown.Store(int64(time.Since(start)))
 		if r.cfg.OnClose != nil {
 			r.cfg.OnClose()
 		}
@@ -229,8 +229,12 @@ func (r *Reader) Close() error {
 
 // Stats at any time.
 func (r *Reader) Stats() Stats {
+	var s Stats
 	if r.inline != nil {
-		return r.inline.snapshot()
+		s = r.inline.snapshot()
+	} else {
+		s = r.scan.snapshot()
 	}
-	return r.scan.snapshot()
+	s.TeardownWait = time.Duration(r.teardown.Load())
+	return s
 }

@@ -42,7 +42,7 @@ func (s *scan) readFile(ctx context.Context, sl *slot) {
 	case err != nil: // the echo of a teardown, or of a failure before this file
 		sl.err = err
 	case len(sl.work) == 0 && sl.state == running:
-		s.mu.set(sl, empty)
+		s.set(sl, empty)
 		s.stats.filesEmpty.Add(1)
 		s.slotEvent("empty", sl, Event{})
 	}
@@ -55,12 +55,15 @@ func (s *scan) advance(sl *slot, from, to state) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if sl.state == from {
-		s.mu.set(sl, to)
+		s.set(sl, to)
 	}
 }
 
 func (s *scan) fetchFile(ctx context.Context, sl *slot, f *file) (err error) {
 	defer guard(&err)
+	if err := fpOpenPause.DoKey(ctx, sl.task.File.Location.Recorded); err != nil {
+		return err
+	}
 	c, err := s.format.open(ctx, f)
 	if err != nil {
 		return err
@@ -69,7 +72,7 @@ func (s *scan) fetchFile(ctx context.Context, sl *slot, f *file) (err error) {
 	rate := s.cfg.Lane.Rate()
 	s.mu.Lock()
 	if sl.state == queued { // nothing had to be fetched
-		s.mu.set(sl, running)
+		s.set(sl, running)
 	}
 	sl.waves = c.waves()
 	s.mu.depth.opened(f.rounds, sl.waves, f.got, rate)
@@ -270,12 +273,13 @@ func (s *scan) land(fl *flight, piece int) {
 	}
 }
 
-// throttle tells the controller of answers that asked for fewer requests; mu is held.
+// throttle tells the controller how many answers asked for fewer requests; mu is held.
 func (s *scan) throttle(rate prefetchpool.Rate) {
-	if rate.Throttled > s.mu.throttles {
-		s.mu.throttles = rate.Throttled
-		s.mu.depth.throttled(time.Now())
+	running := 0
+	if rate.Throttled > s.mu.depth.throttles {
+		running = s.cfg.Lane.Stats().Running
 	}
+	s.mu.depth.throttled(rate.Throttled, running, time.Now())
 }
 
 // flown tells the controller about a fetched wave.

@@ -46,7 +46,6 @@ type scan struct {
 		events    []Event   // to be emitted
 		depthLog  []DepthChange
 		noted     int // depth last logged
-		throttles int64
 	}
 }
 
@@ -127,7 +126,7 @@ func (s *scan) claimAll() {
 	if err != nil && !s.mu.closed { // planning failed: an error at the place of the file that did not come
 		sl := s.mu.claim(Task{Ordinal: s.mu.next})
 		sl.err, sl.ended, sl.waves = err, true, 0
-		s.mu.set(sl, failed)
+		s.set(sl, failed)
 	}
 	s.mu.ended = true
 	s.poke()
@@ -141,6 +140,9 @@ func (s *scan) claimTasks() (err error) {
 	}
 	for t, err := range s.tasks {
 		if err != nil {
+			return err
+		}
+		if err := fpClaimPause.Do(s.ctx); err != nil {
 			return err
 		}
 		if !s.claim(t) || !s.awaitClaim() {
@@ -187,7 +189,7 @@ func (s *scan) claim(t Task) bool {
 	sl.needed = s.mu.needed
 	if t.knownEmpty() {
 		sl.ended, sl.waves = true, 0
-		s.mu.set(sl, empty)
+		s.set(sl, empty)
 		s.stats.filesEmpty.Add(1)
 		s.poke()
 		return true
@@ -197,7 +199,7 @@ func (s *scan) claim(t Task) bool {
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	sl.cancel = cancel
-	s.mu.set(sl, queued)
+	s.set(sl, queued)
 	s.slotEvent("claim", sl, Event{Depth: s.mu.next - s.mu.head - 1})
 	for _, c := range s.cursors { // one that ran out of slots waits on this one now
 		if c.slot == nil {
@@ -282,12 +284,12 @@ func (s *scan) drop(sl *slot) {
 	switch sl.state {
 	case claimed, queued, running:
 		s.stats.cancel.Add(1)
-		s.mu.set(sl, cancelled)
+		s.set(sl, cancelled)
 	case ready:
 		if sl.early && sl.stream < 0 {
 			s.stats.unused.Add(1)
 		}
-		s.mu.set(sl, cancelled)
+		s.set(sl, cancelled)
 	}
 }
 
@@ -297,7 +299,7 @@ func (s *scan) fail(sl *slot, err error) {
 		return
 	}
 	sl.err, sl.ended = err, true
-	s.mu.set(sl, failed)
+	s.set(sl, failed)
 	s.slotEvent("error", sl, Event{Err: err})
 	for i := sl.index + 1; i < s.mu.next; i++ {
 		if later := s.mu.at(i); later != nil && later.cancel != nil {

@@ -3,6 +3,8 @@ package source
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/lakescan/lakescan/prefetchpool"
 )
 
 // Stats of one scan, so far. Names in metrics: see package metrics; the comment behind a field is the counter it feeds.
@@ -29,11 +31,20 @@ type Stats struct {
 	DepthUp, DepthDown int64         // decisions of auto (ObjectStoragePrefetchDepthIncreases/Decreases)
 	DepthLog           []DepthChange // the first maxDepthLog of them
 	DecodedPeak        int64         // bytes of units and lent batches
+	FetchedPeak        int64         // bytes in flight and landed, until they are decoded
+	RunInline          int64         // requests run by the goroutine that awaited them (ObjectStoragePrefetchRunInline)
+	QueueWait          time.Duration // sum over requests, before they started (ObjectStoragePrefetchQueueWaitMicroseconds)
+	SlotWait           time.Duration // in which the next request waited for a slot of the pool
+	BudgetWait         time.Duration // … for bytes of the budget (ObjectStoragePrefetchBudgetWaitMicroseconds)
+	LimitWait          time.Duration // … because more in flight, or held, would bring nothing
+	OverdraftBytes     int64         // admitted over the budget for a consumer that waited (ObjectStoragePrefetchOverdraftBytes)
+	Throttled          int64         // answers that asked for fewer requests (S3GetRequestThrottled)
+	InFlightPeak       int           // requests at once
 	Latency            time.Duration // of the link, as learnt (RttMicroseconds)
 	Bandwidth          float64       // bytes/s (BandwidthBytes)
 	Wall               time.Duration // since Open, until the end
 	Floor              time.Duration // W*: what the link, the decoder and the consumer allow at best
-	LimitedBy          string        // the term of c that ruled: decode, link, requests, consumer, latency
+	LimitedBy          string        // what ruled: decode, link, requests, consumer, latency; or what kept the scan from its floor: budget, pool, throttling
 }
 
 // Eta is W*/W: 1 is the physical limit. 0 = not known yet.
@@ -73,6 +84,10 @@ func (s Stats) Add(o Stats) Stats {
 		{&s.DepthUp, &o.DepthUp},
 		{&s.DepthDown, &o.DepthDown},
 		{&s.DecodedPeak, &o.DecodedPeak},
+		{&s.FetchedPeak, &o.FetchedPeak},
+		{&s.RunInline, &o.RunInline},
+		{&s.OverdraftBytes, &o.OverdraftBytes},
+		{&s.Throttled, &o.Throttled},
 	} {
 		*f.to += *f.from
 	}
@@ -83,10 +98,15 @@ func (s Stats) Add(o Stats) Stats {
 		{&s.DecodeTime, &o.DecodeTime},
 		{&s.ConsumerTime, &o.ConsumerTime},
 		{&s.TeardownWait, &o.TeardownWait},
+		{&s.QueueWait, &o.QueueWait},
+		{&s.SlotWait, &o.SlotWait},
+		{&s.BudgetWait, &o.BudgetWait},
+		{&s.LimitWait, &o.LimitWait},
 	} {
 		*f.to += *f.from
 	}
 	s.Depth, s.DepthMax = max(s.Depth, o.Depth), max(s.DepthMax, o.DepthMax)
+	s.InFlightPeak = max(s.InFlightPeak, o.InFlightPeak)
 	return s
 }
 
@@ -166,6 +186,32 @@ func (s *Stats) physics(workers, streams, slots int, rounds float64) {
 	s.Floor = time.Duration((n*cost + once) * float64(time.Second))
 }
 
+// blame names what kept a scan from its floor, where that is not what the floor itself consists of: the consumer waited for bytes
+// for a good part of the time, and the requests for them waited for something that is not the link.
+func (s *Stats) blame() {
+	if eta := s.Eta(); eta == 0 || eta >= blameless || s.FetchWait < s.Wall/10 {
+		return
+	}
+	switch enough := s.FetchWait / 2; {
+	case s.Throttled > 0:
+		s.LimitedBy = "throttling"
+	case s.BudgetWait >= enough && s.BudgetWait >= s.SlotWait:
+		s.LimitedBy = "budget"
+	case s.SlotWait >= enough:
+		s.LimitedBy = "pool"
+	}
+}
+
+// blameless is the eta from which on the floor's own term is the whole story.
+const blameless = 0.85
+
+// lane fills what the pool knows of the scan.
+func (s *Stats) lane(l prefetchpool.Stats) {
+	s.FetchedPeak, s.InFlightPeak = l.PeakBytes, l.PeakRunning
+	s.RunInline, s.QueueWait, s.OverdraftBytes, s.Throttled = l.RunInline, l.QueueWait, l.OverdraftBytes, l.Throttle
+	s.SlotWait, s.BudgetWait, s.LimitWait = l.SlotWait, l.BudgetWait, l.LimitWait
+}
+
 // snapshot is Reader.Stats.
 func (s *scan) snapshot() Stats {
 	var st Stats
@@ -190,6 +236,8 @@ func (s *scan) snapshot() Stats {
 		rounds++
 	}
 	st.physics(s.workers, len(s.cursors), s.cfg.Lane.Pool().Slots(), rounds)
+	st.lane(s.cfg.Lane.Stats())
+	st.blame()
 	return st
 }
 
