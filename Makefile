@@ -63,9 +63,9 @@ tpch: build ## the 22 TPC-H queries against DuckDB and ClickHouse, with times: m
 faults: ## what a scan does while servers, connections, files and keys fail, as a table
 	integration/prepare.sh
 	@mkdir -p $(BIN)
-	@. integration/env.sh && LAKESCAN_FAULTS_OUT=$(CURDIR)/$(BIN)/faults.md $(GO) test $(TESTFLAGS) -count=1 -tags integration -run 'TestFaultTable' ./integration \
+	@. integration/env.sh && LAKESCAN_FAULTS_OUT=$(CURDIR)/$(BIN)/faults.md $(GO) test $(TESTFLAGS) -count=1 -tags integration -run 'TestFaultTable|TestDiskCache' ./integration \
 		>$(BIN)/faults.log || { cat $(BIN)/faults.log; exit 1; }
-	@cat $(BIN)/faults.md
+	@cat $(BIN)/faults.md $(BIN)/faults.md.cache
 
 cases: ## case id -> kind, result, tests; runs them (CASES="L12 DEL" for some)
 	$(GO) run ./internal/cases -tags $(TAGS) $(CASES)

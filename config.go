@@ -8,6 +8,7 @@ import (
 
 	"github.com/lakescan/lakescan/iceberg"
 	"github.com/lakescan/lakescan/object"
+	"github.com/lakescan/lakescan/object/diskcache"
 	"github.com/lakescan/lakescan/object/transport"
 	"github.com/lakescan/lakescan/prefetchpool"
 	"github.com/lakescan/lakescan/source"
@@ -30,7 +31,9 @@ type Config struct {
 	Retries    int           // attempts after the first; 0 = 4, negative = none
 	HedgeAfter time.Duration // 0 = auto, negative = off
 	FooterTail int64         // bytes of the first read of a large file; 0 = auto
-	NoCache    bool          // keep no footers and manifests in memory
+	NoCache    bool          // keep no footers and manifests in memory, and use no Cache
+
+	Cache diskcache.Config // what was read from S3, kept on disk; no Dir = off
 
 	SpillDir string // of SQL; "" = the system's temporary folder
 	Threads  int    // of one SQL statement; 0 = GOMAXPROCS
@@ -67,6 +70,11 @@ func (c Config) Validate() error {
 	bad(!clash, "Catalogs holds %q, the name of the default catalog", c.catalogName())
 	if err := (prefetchpool.Config{Slots: c.PoolSlots, MaxBytes: c.PoolMemory}).Validate(); err != nil {
 		errs = append(errs, err)
+	}
+	if c.Cache.Dir != "" {
+		if err := c.Cache.Validate(); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	if err := c.S3.Transport.Validate(); err != nil {
 		errs = append(errs, err)

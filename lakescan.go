@@ -11,6 +11,7 @@ import (
 	"github.com/lakescan/lakescan/iceberg"
 	"github.com/lakescan/lakescan/memory"
 	"github.com/lakescan/lakescan/object"
+	"github.com/lakescan/lakescan/object/diskcache"
 	"github.com/lakescan/lakescan/parquet/pool"
 	"github.com/lakescan/lakescan/prefetchpool"
 	"github.com/lakescan/lakescan/query"
@@ -29,9 +30,10 @@ type Client struct {
 	idle      *memory.Elastic // of buffers
 	buffers   *pool.Pool      // of decoded batches, used again and again
 	meter     *object.Meter
-	transport *http.Transport // of stores
-	metadata  *http.Transport // of catalogs: the same TLS and proxy, an idle pool of its own
-	store     object.Store    // of paths outside of any table
+	transport *http.Transport  // of stores
+	metadata  *http.Transport  // of catalogs: the same TLS and proxy, an idle pool of its own
+	store     object.Store     // of paths outside of any table
+	disk      *diskcache.Cache // nil = off
 	engine    query.Engine
 	noEngine  error // why engine is nil
 
@@ -99,6 +101,14 @@ func Open(ctx context.Context, cfg Config) (_ *Client, err error) {
 	}
 	if c.metadata, err = cfg.S3.Transport.New(); err != nil {
 		return nil, err
+	}
+	if cfg.Cache.Dir != "" && !cfg.NoCache {
+		if cfg.Cache.Logger == nil {
+			cfg.Cache.Logger = cfg.Logger
+		}
+		if c.disk, err = diskcache.Open(cfg.Cache); err != nil {
+			return nil, err
+		}
 	}
 	if c.store, err = c.newStore(nil); err != nil {
 		return nil, err
@@ -168,6 +178,14 @@ func (c *Client) Pool() *prefetchpool.Pool { return c.pool }
 
 // Requests counts every request that the client sent to a store so far.
 func (c *Client) Requests() object.Stats { return c.meter.Stats() }
+
+// DiskCache tells what the cache on disk did; zero when there is none.
+func (c *Client) DiskCache() diskcache.Stats {
+	if c.disk == nil {
+		return diskcache.Stats{}
+	}
+	return c.disk.Stats()
+}
 
 // Engine is the name and version of the SQL engine; "none" in a build without one.
 func (c *Client) Engine() string {

@@ -8,6 +8,7 @@ import (
 	"github.com/lakescan/lakescan"
 	"github.com/lakescan/lakescan/iceberg"
 	"github.com/lakescan/lakescan/object"
+	"github.com/lakescan/lakescan/object/diskcache"
 	"github.com/lakescan/lakescan/source"
 )
 
@@ -23,6 +24,7 @@ func (c *Config) Client(log *slog.Logger) lakescan.Config {
 		Retries:     c.Int(KeyRetries),
 		HedgeAfter:  c.Duration(KeyHedge),
 		FooterTail:  c.Size(KeyTail),
+		Cache:       diskcache.Config{Dir: c.Text(KeyCacheDir), MaxBytes: c.Size(KeyCacheSize)},
 		SpillDir:    c.Text(KeySpillDir),
 		Threads:     c.Int(KeyThreads),
 		Logger:      log,

@@ -71,6 +71,8 @@ const (
 	KeyHedge        = "prefetch.hedge-after"
 	KeyTail         = "prefetch.footer-tail-bytes"
 	KeyRetries      = "retry.retries"
+	KeyCacheDir     = "cache.dir"
+	KeyCacheSize    = "cache.size"
 	KeyMap          = "map-location"
 	KeyEndpoint     = "s3.endpoint"
 	KeyRegion       = "s3.region"
@@ -110,6 +112,8 @@ var settings = []Setting{
 	{Key: KeyPoolMemory, Flag: "prefetch-memory-budget", Group: Read, Default: "auto", Usage: "memory for look-ahead (`size`); auto: a quarter of --memory", check: isAutoOr(isSize)},
 	{Key: KeyHedge, Flag: "hedge-after", Group: Read, Default: "auto", Usage: "repeat a slow request after this time: auto, off, or a `duration`", check: isHedge},
 	{Key: KeyTail, Flag: "footer-tail-bytes", Group: Read, Default: "auto", Usage: "bytes of a file's first read: auto or a `size`", check: isAutoOr(isSize)},
+	{Key: KeyCacheDir, Flag: "cache-dir", Group: Read, Usage: "`folder` where footers and ranges read from S3 are kept for later runs; empty: none"},
+	{Key: KeyCacheSize, Flag: "cache-size", Group: Read, Default: "1GiB", Usage: "most that the cache folder may hold (`size`)", check: isSize},
 	{Key: KeyCase, Flag: "case-sensitive", Group: Read, Default: "false", Switch: true, Usage: "names match exactly; else exactly first, then in any case"},
 	{Key: KeyTimeout, Flag: "timeout", Group: Read, Default: "none", Usage: "give up after this `duration` (exit code 9)", check: isNoneOr(isDuration)},
 	{Key: KeyMaxBytes, Flag: "max-bytes", Group: Read, Default: "none", Usage: "give up once this much was fetched (`size`; exit code 9)", check: isNoneOr(isSize)},

@@ -35,6 +35,7 @@ import (
 	"github.com/lakescan/lakescan/internal/parquetfile"
 	"github.com/lakescan/lakescan/internal/rig"
 	"github.com/lakescan/lakescan/object"
+	"github.com/lakescan/lakescan/object/diskcache"
 	"github.com/lakescan/lakescan/object/transport"
 	"github.com/lakescan/lakescan/source"
 	"github.com/lakescan/lakescan/toxiproxy"
@@ -66,6 +67,17 @@ func labValue(k int64) string { return fmt.Sprintf("value-%09d", k*2_654_435_761
 
 const labSchema = `{"type":"struct","schema-id":0,"fields":[{"id":1,"name":"k","required":false,"type":"long"},
 	{"id":2,"name":"v","required":false,"type":"string"},{"id":3,"name":"pad","required":false,"type":"string"}]}`
+
+var theLab *lab
+
+// getLab is the laboratory of this run of the tests, made at first use; its tests run one after another.
+func getLab(t *testing.T) *lab {
+	t.Helper()
+	if theLab == nil {
+		theLab = newLab(t, rig.Get(t))
+	}
+	return theLab
+}
 
 // newLab writes the table through the real catalog.
 func newLab(t *testing.T, r *rig.Rig) *lab {
@@ -230,6 +242,7 @@ type report struct {
 	err     error
 	wall    time.Duration
 	stats   object.Stats
+	disk    diskcache.Stats
 	leftOut []string // what was not given back
 }
 
@@ -277,7 +290,7 @@ func (tr *trial) scan(depth source.Depth, conns *atomic.Int64) (rep report) {
 		return report{err: err}
 	}
 	rep.rows, rep.err = tr.read(c, depth)
-	rep.wall, rep.stats = time.Since(start), c.Requests()
+	rep.wall, rep.stats, rep.disk = time.Since(start), c.Requests(), c.DiskCache()
 	left := func(what string, n int64) {
 		if n != 0 {
 			rep.leftOut = append(rep.leftOut, fmt.Sprintf("%d %s", n, what))

@@ -172,7 +172,7 @@ func TestFaultTable(t *testing.T) {
 	if r.MinIO == nil || r.Catalog == nil {
 		t.Fatal("servers are killed here, and these are not the rig's: unset LAKESCAN_TEST_S3 and LAKESCAN_TEST_REST")
 	}
-	l := newLab(t, r)
+	l := getLab(t)
 	var table faultTable
 	for _, c := range faultCases() {
 		if c.slow && (!c.alone || testing.Short()) {

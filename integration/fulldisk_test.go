@@ -26,10 +26,11 @@ func (f *faultTable) fullDisk(t *testing.T, l *lab) {
 	}
 	dir := t.TempDir()
 	scan := fmt.Sprintf("'%s' --debug -q scan %s --uri %s --endpoint-url %s --path-style on", bin, labTable, l.rig.REST, l.rig.S3)
-	for _, c := range []struct{ what, script string }{
-		{"disk full (256 kB): `--out f.csv`", fmt.Sprintf("mount -t tmpfs -o size=256k none %[1]s && %[2]s --out %[1]s/f.csv; echo rc=$? left=$(ls -A %[1]s | wc -l)", dir, scan)},
-		{"disk full (256 kB): `--out f.arrow`", fmt.Sprintf("mount -t tmpfs -o size=256k none %[1]s && %[2]s --out %[1]s/f.arrow; echo rc=$? left=$(ls -A %[1]s | wc -l)", dir, scan)},
-		{"disk full: stdout is `/dev/full`", scan + " -o csv >/dev/full; echo rc=$? left=0"},
+	for _, c := range []struct{ what, script, want string }{
+		{"disk full (256 kB): `--out f.csv`", fmt.Sprintf("mount -t tmpfs -o size=256k none %[1]s && %[2]s --out %[1]s/f.csv; echo rc=$? left=$(ls -A %[1]s | wc -l)", dir, scan), "rc=9 left=0"},
+		{"disk full (256 kB): `--out f.arrow`", fmt.Sprintf("mount -t tmpfs -o size=256k none %[1]s && %[2]s --out %[1]s/f.arrow; echo rc=$? left=$(ls -A %[1]s | wc -l)", dir, scan), "rc=9 left=0"},
+		{"disk full: stdout is `/dev/full`", scan + " -o csv >/dev/full; echo rc=$? left=0", "rc=9 left=0"},
+		{"disk full (256 kB): `--cache-dir`", fmt.Sprintf("mount -t tmpfs -o size=256k none %[1]s && %[2]s -v --cache-dir %[1]s -o csv | wc -l | tr '\n' ' '; echo full=$(df --output=avail %[1]s | tail -1 | awk '{print $1 < 128}')", dir, scan), fmt.Sprintf("%d full=1", labFiles*labRows+1)},
 	} {
 		start := time.Now()
 		cmd := exec.CommandContext(t.Context(), "unshare", "-Urm", "sh", "-c", c.script)
@@ -42,7 +43,7 @@ func (f *faultTable) fullDisk(t *testing.T, l *lab) {
 			continue
 		}
 		first, _, _ := strings.Cut(stderr.String(), "\n")
-		if got := strings.TrimSpace(stdout.String()); got != "rc=9 left=0" || !strings.Contains(first, "no space left on device") {
+		if got := strings.TrimSpace(stdout.String()); got != c.want || !strings.Contains(stderr.String(), "no space left on device") {
 			t.Errorf("%s: %s: %s", c.what, got, stderr.String())
 		}
 		f.sum = append(f.sum, fmt.Sprintf("| %s | auto | `%s`, %s | %.2f s | - | - | - |", c.what, strings.ReplaceAll(first, dir, "…"), strings.TrimSpace(stdout.String()), time.Since(start).Seconds()))

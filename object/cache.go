@@ -20,7 +20,7 @@ type CacheConfig struct {
 
 // Cache keeps ranges of objects in memory, by path, ETag and size. It is the decorator that Cached makes.
 //
-// A read is answered from memory only if it is pinned, by ReadOptions.ETag or Size; so what may be replaced in place (a
+// A read is answered from memory only if it is pinned (ReadOptions.Pinned); so what may be replaced in place (a
 // version hint) always goes to the store. The answer then has Info.Cached set and the ETag of when it was read, which becomes the
 // pin of the next GET; if that GET finds the object changed, the entry is dropped and the caller reads afresh, once. Equal
 // reads at one time become one. Ranges read once cannot push out ranges read twice (segmented LRU).
@@ -83,7 +83,7 @@ func Cached(s Store, cfg CacheConfig) *Cache {
 
 // Read answers from memory, joins an equal read under way, or asks the store and keeps what it says.
 func (c *Cache) Read(ctx context.Context, loc Location, r Range, dst []byte, o ReadOptions) ([]byte, Info, error) {
-	if (o.ETag == "" && o.Size <= 0) || (r.Known() && r.Len > c.cfg.MaxEntry) || r.Check() != nil {
+	if !o.Pinned() || (r.Known() && r.Len > c.cfg.MaxEntry) || r.Check() != nil {
 		return c.through(ctx, loc, r, dst, o)
 	}
 	if data, info, ok := c.find(loc, r, dst, o); ok {
@@ -163,7 +163,7 @@ func (c *Cache) find(loc Location, r Range, dst []byte, o ReadOptions) ([]byte, 
 
 // Resident reports whether Read would answer from memory.
 func (c *Cache) Resident(loc Location, r Range, o ReadOptions) bool {
-	if o.ETag == "" && o.Size <= 0 {
+	if !o.Pinned() {
 		return false
 	}
 	c.mu.Lock()
@@ -212,7 +212,7 @@ func (c *Cache) touchLocked(e *cacheEntry) {
 // keep stores a copy of a good answer.
 func (c *Cache) keep(loc Location, r Range, data []byte, info Info) {
 	n := int64(len(data))
-	if n == 0 || n > c.cfg.MaxEntry || info.ETag == "" || info.Cached {
+	if n == 0 || n > c.cfg.MaxEntry || info.ETag == "" {
 		return
 	}
 	off, want, err := r.Resolve(info.Size)
@@ -225,6 +225,9 @@ func (c *Cache) keep(loc Location, r Range, data []byte, info Info) {
 	key := loc.Canonical()
 	obj := c.mu.objects[key]
 	if obj != nil && (obj.etag != info.ETag || obj.size != info.Size) {
+		if info.Cached {
+			return // from a cache below, which may know less than we do
+		}
 		c.dropLocked(obj)
 		obj = nil
 	}
@@ -300,18 +303,18 @@ func (c *Cache) Purge() {
 
 // List is the store's.
 func (c *Cache) List(ctx context.Context, prefix Location) iter.Seq2[Info, error] {
-	return listOf(ctx, c.store, prefix)
+	return ListOf(ctx, c.store, prefix)
 }
 
 // Delete forgets the object, before and after.
 func (c *Cache) Delete(ctx context.Context, loc Location) error {
 	defer c.Drop(loc)
-	return deleteIn(ctx, c.store, loc)
+	return DeleteIn(ctx, c.store, loc)
 }
 
 // Create forgets the object once the upload is committed.
 func (c *Cache) Create(ctx context.Context, loc Location, ifMatch string) (Upload, error) {
-	u, err := createIn(ctx, c.store, loc, ifMatch)
+	u, err := CreateIn(ctx, c.store, loc, ifMatch)
 	if err != nil {
 		return nil, err
 	}

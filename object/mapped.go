@@ -87,10 +87,10 @@ func (m *mapped) List(ctx context.Context, prefix Location) iter.Seq2[Info, erro
 		return failedList(prefix, err)
 	}
 	if target == prefix {
-		return listOf(ctx, m.store, prefix)
+		return ListOf(ctx, m.store, prefix)
 	}
 	return func(yield func(Info, error) bool) {
-		for info, err := range listOf(ctx, m.store, target) {
+		for info, err := range ListOf(ctx, m.store, target) {
 			if err == nil {
 				info.Location = prefix.WithKey(prefix.Key + strings.TrimPrefix(info.Location.Key, target.Key))
 			}
@@ -106,7 +106,7 @@ func (m *mapped) Create(ctx context.Context, loc Location, ifMatch string) (Uplo
 	if err != nil {
 		return nil, err
 	}
-	u, err := createIn(ctx, m.store, target, ifMatch)
+	u, err := CreateIn(ctx, m.store, target, ifMatch)
 	if err != nil || target == loc {
 		return u, err
 	}
@@ -129,5 +129,5 @@ func (m *mapped) Delete(ctx context.Context, loc Location) error {
 	if err != nil {
 		return err
 	}
-	return deleteIn(ctx, m.store, target)
+	return DeleteIn(ctx, m.store, target)
 }

@@ -310,17 +310,17 @@ func (d *metered) Read(ctx context.Context, loc Location, r Range, dst []byte, o
 
 func (d *metered) List(ctx context.Context, prefix Location) iter.Seq2[Info, error] {
 	ctx, _ = d.watch(ctx)
-	return listOf(ctx, d.store, prefix)
+	return ListOf(ctx, d.store, prefix)
 }
 
 func (d *metered) Delete(ctx context.Context, loc Location) error {
 	ctx, _ = d.watch(ctx)
-	return deleteIn(ctx, d.store, loc)
+	return DeleteIn(ctx, d.store, loc)
 }
 
 func (d *metered) Create(ctx context.Context, loc Location, ifMatch string) (Upload, error) {
 	ctx, _ = d.watch(ctx)
-	u, err := createIn(ctx, d.store, loc, ifMatch)
+	u, err := CreateIn(ctx, d.store, loc, ifMatch)
 	if err != nil {
 		return nil, err
 	}

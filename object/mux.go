@@ -49,7 +49,7 @@ func (m mux) List(ctx context.Context, prefix Location) iter.Seq2[Info, error] {
 	if err != nil {
 		return failedList(prefix, err)
 	}
-	return listOf(ctx, s, prefix)
+	return ListOf(ctx, s, prefix)
 }
 
 func (m mux) Create(ctx context.Context, loc Location, ifMatch string) (Upload, error) {
@@ -57,7 +57,7 @@ func (m mux) Create(ctx context.Context, loc Location, ifMatch string) (Upload, 
 	if err != nil {
 		return nil, err
 	}
-	return createIn(ctx, s, loc, ifMatch)
+	return CreateIn(ctx, s, loc, ifMatch)
 }
 
 func (m mux) Delete(ctx context.Context, loc Location) error {
@@ -65,25 +65,28 @@ func (m mux) Delete(ctx context.Context, loc Location) error {
 	if err != nil {
 		return err
 	}
-	return deleteIn(ctx, s, loc)
+	return DeleteIn(ctx, s, loc)
 }
 
 // listOf, createIn and deleteIn pass on what a store may not be able to do.
-func listOf(ctx context.Context, s Store, prefix Location) iter.Seq2[Info, error] {
+// ListOf lists by a store that may not be able to: then the one element is errors.ErrUnsupported. For decorators.
+func ListOf(ctx context.Context, s Store, prefix Location) iter.Seq2[Info, error] {
 	if l, ok := s.(Lister); ok {
 		return l.List(ctx, prefix)
 	}
 	return failedList(prefix, unsupported("list", prefix))
 }
 
-func createIn(ctx context.Context, s Store, loc Location, ifMatch string) (Upload, error) {
+// CreateIn is the same for Create.
+func CreateIn(ctx context.Context, s Store, loc Location, ifMatch string) (Upload, error) {
 	if w, ok := s.(Writer); ok {
 		return w.Create(ctx, loc, ifMatch)
 	}
 	return nil, unsupported("create", loc)
 }
 
-func deleteIn(ctx context.Context, s Store, loc Location) error {
+// DeleteIn is the same for Delete.
+func DeleteIn(ctx context.Context, s Store, loc Location) error {
 	if w, ok := s.(Writer); ok {
 		return w.Delete(ctx, loc)
 	}

@@ -260,15 +260,15 @@ func (rt *retry) repeating(ctx context.Context, loc Location) context.Context {
 }
 
 func (rt *retry) List(ctx context.Context, prefix Location) iter.Seq2[Info, error] {
-	return listOf(rt.repeating(ctx, prefix), rt.store, prefix)
+	return ListOf(rt.repeating(ctx, prefix), rt.store, prefix)
 }
 
 func (rt *retry) Delete(ctx context.Context, loc Location) error {
-	return deleteIn(rt.repeating(ctx, loc), rt.store, loc)
+	return DeleteIn(rt.repeating(ctx, loc), rt.store, loc)
 }
 
 func (rt *retry) Create(ctx context.Context, loc Location, ifMatch string) (Upload, error) {
-	u, err := createIn(rt.repeating(ctx, loc), rt.store, loc, ifMatch)
+	u, err := CreateIn(rt.repeating(ctx, loc), rt.store, loc, ifMatch)
 	if err != nil {
 		return nil, err
 	}

@@ -50,11 +50,23 @@ type runStats struct {
 	Throttled    int64            `json:"throttled"`
 	Hedged       int64            `json:"hedged"`
 	BytesFetched int64            `json:"bytes_fetched"`
+	Disk         *diskStats       `json:"disk_cache,omitempty"`
 	LocalReads   int64            `json:"local_reads"`
 	LocalBytes   int64            `json:"local_bytes"`
 	MemoryPeak   int64            `json:"memory_peak"` // as sampled at each batch
 	MemoryLimit  int64            `json:"memory_limit"`
 	Scan         *source.Stats    `json:"scan,omitempty"`
+}
+
+// diskStats is what the cache on disk did.
+type diskStats struct {
+	Hits         int64 `json:"hits"`
+	Misses       int64 `json:"misses"`
+	HitBytes     int64 `json:"hit_bytes"`
+	WrittenBytes int64 `json:"written_bytes"`
+	Evicted      int64 `json:"evicted"`
+	Corrupt      int64 `json:"corrupt"`
+	Failed       int64 `json:"failed"`
 }
 
 func (s *session) runStats(out *output, err error) runStats {
@@ -70,6 +82,10 @@ func (s *session) runStats(out *output, err error) runStats {
 	}
 	for kind, n := range req.Requests {
 		r.Requests[kind.String()] = n
+	}
+	if s.cfg.Text(config.KeyCacheDir) != "" {
+		d := s.client.DiskCache()
+		r.Disk = &diskStats{d.Hits, d.Misses, d.HitBytes, d.WrittenBytes, d.Evicted, d.Corrupt, d.Failed}
 	}
 	if !s.firstRow.IsZero() {
 		ms := s.firstRow.Sub(s.started).Milliseconds()
@@ -115,6 +131,13 @@ func (r runStats) text() string {
 	}
 	if r.LocalReads > 0 {
 		fmt.Fprintf(&b, "local     %s reads, %s\n", render.Thousands(r.LocalReads), config.HumanSize(r.LocalBytes))
+	}
+	if d := r.Disk; d != nil {
+		fmt.Fprintf(&b, "disk      %s of %s reads, %s from disk, %s written", render.Thousands(d.Hits), render.Thousands(d.Hits+d.Misses), config.HumanSize(d.HitBytes), config.HumanSize(d.WrittenBytes))
+		if d.Evicted+d.Corrupt+d.Failed > 0 {
+			fmt.Fprintf(&b, "   %d evicted, %d damaged, %d not written", d.Evicted, d.Corrupt, d.Failed)
+		}
+		b.WriteByte('\n')
 	}
 	fmt.Fprintf(&b, "bytes     %s fetched", config.HumanSize(r.BytesFetched))
 	if st := r.Scan; st != nil {

@@ -103,7 +103,7 @@ func (r *run) fetch(ctx context.Context, path string) (*read, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &read{pending: r.c.Fetcher.Fetch(ctx, loc, object.Range{Len: -1}, object.ReadOptions{Limit: maxListBytes})}, nil
+	return &read{pending: r.c.Fetcher.Fetch(ctx, loc, object.Range{Len: -1}, object.ReadOptions{Limit: maxListBytes, Immutable: true})}, nil
 }
 
 // await waits for the bytes, which are valid until release.

@@ -145,7 +145,7 @@ func (l *Loader) fetch(ctx context.Context, info object.Info, r object.Range) ob
 	l.mu.stats.Requests++
 	l.mu.stats.Bytes += n
 	l.mu.Unlock()
-	return l.cfg.Fetcher.Fetch(ctx, info.Location, r, object.ReadOptions{ETag: info.ETag, Limit: n})
+	return l.cfg.Fetcher.Fetch(ctx, info.Location, r, object.ReadOptions{ETag: info.ETag, Limit: n, Immutable: true})
 }
 
 // first is the read that a file begins with: all of it, or its end.
