@@ -62,12 +62,15 @@ type DepthAt struct {
 	Reason string  `json:"reason,omitempty"`
 }
 
-// File is the timeline of one file, in milliseconds since the call of Scan: it is claimed, admitted to a slot, fetched, decoded, then the
-// consumer gets its first batch and gives back its last. -1 = not seen.
+// File is the timeline of one file, in milliseconds since the call of Scan: it is claimed, its first request (footer, or the whole file) is
+// admitted to a slot and answered, those for the rest of its data are admitted and answered, its first unit is decoded, the consumer gets its
+// first batch and gives back its last. -1 = not seen.
 type File struct {
 	Ordinal   int     `json:"n"`
 	Claimed   float64 `json:"claimed"`
 	Admitted  float64 `json:"admitted"`
+	Opened    float64 `json:"opened"`
+	Asked     float64 `json:"asked"` // -1 = the first answer held everything
 	Fetched   float64 `json:"fetched"`
 	Ready     float64 `json:"ready"`
 	Delivered float64 `json:"delivered"`
@@ -134,7 +137,7 @@ func (t *timeline) add(e source.Event) {
 
 func (t *timeline) at(n int) *File {
 	for len(t.mu.files) <= n {
-		t.mu.files = append(t.mu.files, File{Ordinal: len(t.mu.files), Claimed: -1, Admitted: -1, Fetched: -1, Ready: -1, Delivered: -1, Done: -1})
+		t.mu.files = append(t.mu.files, File{Ordinal: len(t.mu.files), Claimed: -1, Admitted: -1, Opened: -1, Asked: -1, Fetched: -1, Ready: -1, Delivered: -1, Done: -1})
 	}
 	return &t.mu.files[n]
 }
@@ -191,10 +194,15 @@ func (f *File) event(e seen, at float64) {
 	case "claim":
 		f.Claimed = at
 	case "open":
-		f.Admitted, f.Fetched = at-millis(e.took), at
+		f.Admitted, f.Opened, f.Fetched = at-millis(e.took), at, at
 	case "wave":
-		f.Fetched = max(f.Fetched, at)
-		f.Bytes += e.bytes
+		if e.bytes > 0 {
+			f.Fetched = max(f.Fetched, at)
+			f.Bytes += e.bytes
+			if from := at - millis(e.took); f.Asked < 0 || from < f.Asked {
+				f.Asked = from
+			}
+		}
 	case "ready":
 		f.Ready = at
 	case "deliver":

@@ -96,7 +96,9 @@ func (p *Plot) Draw() *Picture {
 	pic := &Picture{W: plotWidth, H: plotHeight, Title: p.Title + ". " + p.Subtitle}
 	label := 0.0
 	for _, s := range p.Series {
-		label = max(label, TextWidth(s.Name, textSize, true))
+		if !s.Loose { // those stand beside their last point
+			label = max(label, TextWidth(s.Name, textSize, true))
+		}
 	}
 	top := 34.0
 	if p.Subtitle != "" {
@@ -306,7 +308,9 @@ func (p *Plot) names(pic *Picture, f *frame) {
 	}
 	var list []name
 	for _, s := range p.Series {
-		if n := len(s.Data); n > 0 && s.Name != "" {
+		if n := len(s.Data); n > 0 && s.Loose && f.x(s.Data[n-1].X) < f.x1-TextWidth(s.Name, textSize, true)-30 {
+			pic.Bold(s.Color, textSize, Start, f.x(s.Data[n-1].X)+10, f.y(s.Data[n-1].Y)+4.5, s.Name)
+		} else if n > 0 && s.Name != "" {
 			list = append(list, name{f.y(s.Data[n-1].Y), s})
 		}
 	}

@@ -195,9 +195,10 @@ func wallOverDepth(r *lab.Run, f facet, axis string) chart {
 		s.Level = gs[len(gs)-1].limit()
 	})
 	for _, ref := range r.Matrix.References {
-		i := slices.IndexFunc(list, func(s draw.Series) bool { return s.Name == ref.Name })
+		name := fmt.Sprintf("%s, %d ms", ref.Name, ref.LatencyMS)
+		i := slices.IndexFunc(list, func(s draw.Series) bool { return s.Name == name })
 		if i < 0 {
-			list = append(list, draw.Series{Name: ref.Name, Color: draw.Of(5), Marker: 5, Loose: true})
+			list = append(list, draw.Series{Name: name, Color: draw.Of(5), Marker: 5, Loose: true})
 			i = len(list) - 1
 		}
 		if x := place(ref.Depth); x >= 0 {
@@ -330,7 +331,7 @@ func requestsOverFiles(f facet) chart {
 	}
 	var ticks []float64
 	for i, d := range someDepths(f.groups) {
-		s := draw.Series{Name: depthName(d), Color: depthColor(d, i), Marker: i, Loose: i > 0}
+		s := draw.Series{Name: depthName(d), Color: depthColor(d, i), Marker: i}
 		for _, v := range values(f.groups, "files") {
 			gs := with(with(f.groups, "depth", d), "files", v)
 			if len(gs) == 0 {

@@ -43,7 +43,7 @@ func results(t *testing.T, text string, factor float64) string {
 				Requests: map[string]int64{"get": int64(c.Files + 3)}, FileCount: int64(c.Files), FileReads: int64(c.Files), FileBytes: 1 << 20, Bytes: 1 << 20, DecodeTime: 2, Depths: []lab.DepthAt{{At: 1, Depth: 4}},
 			}
 			for n := range c.Files {
-				s.Files = append(s.Files, lab.File{Ordinal: n, Claimed: plan, Admitted: plan + 1, Fetched: wall - 4, Ready: wall - 3, Delivered: wall - 2, Done: wall - 1})
+				s.Files = append(s.Files, lab.File{Ordinal: n, Claimed: plan, Admitted: plan + 1, Opened: plan + 2, Asked: plan + 3, Fetched: wall - 4, Ready: wall - 3, Delivered: wall - 2, Done: wall - 1})
 			}
 			if err := f.Add(s); err != nil {
 				t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 const (
 	barSlot = iota
+	barOpen
 	barFetch
 	barDecode
 	barTurn
@@ -60,7 +61,10 @@ func waterfall(g *group) (chart, bool) {
 	w := draw.Waterfall{
 		Title: "One scan, file by file: " + depthName(g.cell.Depth), Subtitle: fmt.Sprintf("%s: %.2f s", what(facet{groups: []*group{g}}, ""), s.Wall/1000),
 		Label: "time since the call of Scan, " + unit, RowLabel: "file", RowNames: func(i int) string { return strconv.Itoa(i) }, Max: s.Wall / scale,
-		Kinds: []draw.Kind{{Name: "waits for a slot", Color: draw.Wait}, {Name: "fetched", Color: draw.Series0}, {Name: "decoding", Color: draw.Series0 + 1}, {Name: "waits for its turn", Color: draw.Turn}, {Name: "consumed", Color: draw.Series0 + 2}},
+		Kinds: []draw.Kind{
+			{Name: "queued", Color: draw.Wait}, {Name: "footer", Color: draw.Series0 + 3}, {Name: "data", Color: draw.Series0},
+			{Name: "decoding", Color: draw.Series0 + 1}, {Name: "ready", Color: draw.Turn}, {Name: "consumed", Color: draw.Series0 + 2},
+		},
 	}
 	inline := s.Plan < 0
 	last := g.plan * 1000
@@ -78,10 +82,11 @@ func waterfall(g *group) (chart, bool) {
 		}
 		w.Rows = append(w.Rows, row)
 	}
-	caption := "The run with the median time. A file is claimed when its row begins; its tail and its data are fetched side by side with those of the others, and its rows are handed over in order."
+	caption := "The run with the median time. A file is claimed when its row begins. Its footer (of a small file: everything), then its data wait for a slot and are fetched; its first rows are decoded once a processor is free, are ready, and are consumed in order."
 	if inline {
-		w.Kinds = []draw.Kind{w.Kinds[0], {Name: "fetched and decoded", Color: draw.Series0}, w.Kinds[2], w.Kinds[3], w.Kinds[4]}
-		w.Kinds[0].Name, w.Kinds[2].Name, w.Kinds[3].Name = "", "", ""
+		w.Kinds = make([]draw.Kind, barUse+1)
+		w.Kinds[barFetch] = draw.Kind{Name: "fetched and decoded", Color: draw.Series0}
+		w.Kinds[barUse] = draw.Kind{Name: "consumed", Color: draw.Series0 + 2}
 		caption = "The run with the median time, without look-ahead: each file is fetched and decoded when the consumer comes to it."
 	}
 	return chart{"waterfall-" + slug(depthName(g.cell.Depth)), caption, w.Draw()}, true
@@ -94,7 +99,7 @@ func bars(f lab.File) []draw.Bar {
 	for _, step := range []struct {
 		to   float64
 		kind int
-	}{{f.Admitted, barSlot}, {f.Fetched, barFetch}, {f.Ready, barDecode}, {f.Delivered, barTurn}, {f.Done, barUse}} {
+	}{{f.Admitted, barSlot}, {f.Opened, barOpen}, {f.Asked, barSlot}, {f.Fetched, barFetch}, {f.Ready, barDecode}, {f.Delivered, barTurn}, {f.Done, barUse}} {
 		if step.to < 0 || at < 0 {
 			continue
 		}
