@@ -11,7 +11,7 @@ PKGS     := ./...
 TESTFLAGS ?= -timeout 10m
 export CGO_ENABLED ?= 1
 
-.PHONY: all build pure tpch demo test test-pure lint race assert integration faults cases cases-list bench-smoke mutants fuzz-smoke tools docs clean help
+.PHONY: all build pure tpch demo test test-pure lint race assert integration differential faults cases cases-list bench-smoke mutants fuzz-smoke tools docs clean help
 all: build
 
 build: $(BIN)/lakescan $(BIN)/lakescan-demo ## both programs, with the SQL engine (needs a C compiler)
@@ -55,6 +55,13 @@ assert: ## Arrow's and our own assertions on
 integration: build ## real MinIO, Iceberg REST catalog and toxiproxy as processes; other readers as judges
 	integration/prepare.sh
 	. integration/env.sh && $(GO) test $(TESTFLAGS) -count=1 -tags $(TAGS),integration ./integration/...
+	$(MAKE) differential COUNT=300
+
+COUNT ?= 2100
+SEED  ?= 1
+differential: ## COUNT random Parquet files of two writers from seed SEED on, read by three readers: no difference
+	integration/prepare.sh python
+	. integration/env.sh && cd interop/parquetdiff && $(GO) run . -count $(COUNT) -seed $(SEED)
 
 tpch: build ## the 22 TPC-H queries against DuckDB and ClickHouse, with times: make tpch SF=1 ARGS="--latency 0,50,100 --reps 1"
 	integration/prepare.sh peers

@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # Builds and fetches the servers and readers of the integration tests at their pinned versions, once: MinIO and toxiproxy from source (go.mod files
-# under tools/), the Java REST catalog's jars, a Python environment. Everything lands in $LAKESCAN_TOOLS, keyed by the hash of its pins. Needs Go, a JDK, Maven, Python 3.
+# under tools/), the Java REST catalog's jars, a Python environment; with names given, only those. Everything lands in $LAKESCAN_TOOLS, keyed by the hash of its pins. Needs Go, a JDK, Maven, Python 3.
 set -euo pipefail
 cd "$(dirname "$0")"
 . ./env.sh
 mkdir -p "$LAKESCAN_TOOLS"
+only="$*"
 exec 9>"$LAKESCAN_TOOLS/lock"; flock 9   # two runs at once wait for each other
 
 # once NAME PIN-FILES… -- COMMAND…: runs the command unless NAME was made from the same pins.
 once() {
   local name=$1 pins=() sum; shift
+  [[ " ${only:-$name} " = *" $name "* ]] || return 0
   while [ "$1" != -- ]; do pins+=("$1"); shift; done; shift
   sum=$(cat "${pins[@]}" | sha256sum | cut -c1-16)
   if [ "$(cat "$LAKESCAN_TOOLS/$name.pin" 2>/dev/null)" != "$sum" ]; then

@@ -127,3 +127,14 @@ func (c *chunkPages) SeekRow(row int64) (first int64, ok bool) {
 	c.next = i
 	return c.pages[i].FirstRow, true
 }
+
+// PageEnd is the row after the last one of the data page read last, if the places of pages are known.
+func (c *chunkPages) PageEnd() (row int64, ok bool) {
+	switch {
+	case c.pages == nil || c.next == 0:
+		return 0, false
+	case c.next == len(c.pages):
+		return c.rows, true
+	}
+	return c.pages[c.next].FirstRow, true
+}

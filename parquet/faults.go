@@ -13,6 +13,12 @@ type writerFaults struct {
 	// chunkSlack: total_compressed_size left out the header of the dictionary page, at most 100 bytes.
 	// parquet-mr before 1.2.9 (PARQUET-816).
 	chunkSlack int64
+	// floatBounds: bounds of dictionary-encoded floats with NaN among them depend on where the NaN stands, and may exclude
+	// values that are there. parquet-go to 0.32.0 at least, and its former self (TestBoundsOfParquetGo).
+	floatBounds bool
+	// bloom: filters may lack values that are there, after a dictionary was given up for PLAIN among others.
+	// parquet-go to 0.32.0 at least (TestBloomFiltersOfParquetGo).
+	bloom bool
 }
 
 func faultsOf(createdBy string) (w writerFaults) {
@@ -25,6 +31,8 @@ func faultsOf(createdBy string) (w writerFaults) {
 		}
 	case "parquet-cpp":
 		w.binaryStatistics = version.before(1, 3, 0)
+	case "github.com/parquet-go/parquet-go", "github.com/segmentio/parquet-go":
+		w.floatBounds, w.bloom = true, true
 	case "":
 		w.binaryStatistics = true // nothing is known of the writer
 		w.chunkSlack = 100

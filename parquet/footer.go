@@ -117,6 +117,9 @@ func (f *Footer) Chunk(rg, leaf int) *thrift.Chunk { return f.meta.Chunk(rg, lea
 
 // Order of a leaf column's min_value and max_value.
 func (f *Footer) Order(leaf int) thrift.Order {
+	if n := f.tree.Leaves[leaf]; f.faults.floatBounds && (n.Physical == thrift.Float || n.Physical == thrift.Double) {
+		return thrift.OrderUndefined // its page index is not to be believed either
+	}
 	if leaf < len(f.meta.Orders) {
 		return f.meta.Orders[leaf]
 	}
@@ -133,6 +136,9 @@ func (f *Footer) Statistics(rg, leaf int) (s thrift.Statistics, ok bool) {
 	}
 	if f.faults.binaryStatistics && (c.Type == thrift.ByteArray || c.Type == thrift.FixedLenByteArray) {
 		s.Min, s.Max = nil, nil // min_value and max_value came after the fault
+	}
+	if f.faults.floatBounds && (c.Type == thrift.Float || c.Type == thrift.Double) {
+		s.Min, s.Max, s.MinValue, s.MaxValue = nil, nil, nil, nil
 	}
 	return s, true
 }
@@ -175,10 +181,10 @@ func (f *Footer) IndexRange(rg, leaf int) (offsets, columns Range) {
 }
 
 // BloomRange is where a chunk's Bloom filter lies, header included; Len is 0 if there is none or its place is impossible.
-// Older writers give no length: Len is then what is surely enough for the header, and Exact is false.
+// It is 0 too if the writer is known for wrong ones. Older writers give no length: Len is then what is surely enough for the header, and Exact is false.
 func (f *Footer) BloomRange(rg, leaf int) (r Range, exact bool) {
 	c := f.Chunk(rg, leaf)
-	if c.BloomOffset <= 0 {
+	if c.BloomOffset <= 0 || f.faults.bloom {
 		return Range{}, false
 	}
 	if c.BloomLength > 0 {

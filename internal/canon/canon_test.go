@@ -95,7 +95,7 @@ func TestEveryTypeHasOneText(t *testing.T) {
 	dec := array.NewDecimal128Builder(arrowmem.DefaultAllocator, &arrow.Decimal128Type{Precision: 9, Scale: 2})
 	dec.AppendValues([]decimal128.Num{decimal128.FromI64(-5), decimal128.FromI64(0), decimal128.FromI64(12345)}, nil)
 	half := array.NewFloat16Builder(arrowmem.DefaultAllocator)
-	half.AppendValues([]float16.Num{float16.New(1.5), float16.New(float32(math.Inf(-1)))}, nil)
+	half.AppendValues([]float16.Num{float16.New(1.5), float16.New(float32(math.Inf(-1))), float16.FromBits(1)}, nil) // the last is subnormal
 	point := arrow.StructOf(arrow.Field{Name: "x", Type: arrow.PrimitiveTypes.Int32, Nullable: true}, arrow.Field{Name: `y"`, Type: arrow.BinaryTypes.String, Nullable: true})
 	cases := []struct {
 		name  string
@@ -115,7 +115,7 @@ func TestEveryTypeHasOneText(t *testing.T) {
 			`3.3333333333333331e-01 -0.0000000000000000e+00 0.0000000000000000e+00 "NaN" "Infinity"`,
 		},
 		{"float32", arrow.Field{}, floats[float32](0.1), "float32", "1.00000001e-01"},
-		{"float16", arrow.Field{}, half.NewArray(), "float16", `1.5000e+00 "-Infinity"`},
+		{"float16", arrow.Field{}, half.NewArray(), "float16", `1.5000e+00 "-Infinity" 5.9605e-08`},
 		{"decimal128", arrow.Field{}, dec.NewArray(), "decimal(9,2)", `"-0.05" "0.00" "123.45"`},
 		{"decimal256", arrow.Field{}, decimals(50, 0, "-12345678901234567890123456789012345678901234567890"), "decimal(50,0)", `"-12345678901234567890123456789012345678901234567890"`},
 		{"decimal with negative scale", arrow.Field{}, decimals(5, -2, "7"), "decimal(5,-2)", `"700"`},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/lakescan/lakescan/expr"
 )
 
 // MapOrder says how the entries of a map are listed.
@@ -78,7 +79,7 @@ func appendNumber(dst []byte, a arrow.Array, i int) ([]byte, bool) {
 	case *array.Uint64:
 		return strconv.AppendUint(dst, a.Value(i), 10), true
 	case *array.Float16:
-		return appendFloat(dst, float64(a.Value(i).Float32()), 4), true
+		return appendFloat(dst, expr.Half(a.Value(i).Uint16()), 4), true
 	case *array.Float32:
 		return appendFloat(dst, float64(a.Value(i)), 8), true
 	case *array.Float64:

@@ -35,6 +35,8 @@ func (l *listed) Next(p *page.Page) error {
 
 func (l *listed) SeekRow(int64) (int64, bool) { return 0, false }
 
+func (l *listed) PageEnd() (int64, bool) { return 0, false }
+
 func leaf(t testing.TB, physical thrift.Type, length int32, logical thrift.Logical, optional bool) *schema.Node {
 	t.Helper()
 	e := thrift.SchemaElement{Name: "c", Type: physical, HasType: true, TypeLength: length, Logical: logical, Converted: thrift.NoConverted}

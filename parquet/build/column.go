@@ -21,6 +21,8 @@ type Pages interface {
 	// SeekRow moves to the data page that holds row of the row group, if it knows where that lies, and returns the page's first
 	// row. A dictionary page that was not read yet is still given first.
 	SeekRow(row int64) (first int64, ok bool)
+	// PageEnd is the row after the last one of the page given last, if it knows.
+	PageEnd() (row int64, ok bool)
 }
 
 // Options of a Column. The zero value of a limit is no limit.

@@ -136,6 +136,7 @@ func (l *Leaf) Skip(ctx context.Context, n int64) error {
 	l.enter()
 	defer l.exit()
 	for n > 0 {
+		n -= l.leave(n)
 		jumped, err := l.jump(n)
 		if err != nil {
 			return err
@@ -151,6 +152,18 @@ func (l *Leaf) Skip(ctx context.Context, n int64) error {
 		}
 	}
 	return nil
+}
+
+// leave passes over the rest of the page at the cursor if the rows to skip reach beyond it and its end is known: the pages
+// behind it may not be at hand.
+func (l *Leaf) leave(n int64) (rows int64) {
+	end, ok := l.pages.PageEnd()
+	if !ok || end < l.row || l.inRow || len(l.def) == 0 && l.pg.left == 0 || l.row+n < end {
+		return 0
+	}
+	rows = end - l.row
+	l.row, l.pg.left, l.rep, l.def = end, 0, nil, nil
+	return rows
 }
 
 // jump passes over whole pages whose rows are known without reading them.

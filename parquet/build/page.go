@@ -229,7 +229,7 @@ func (c *Column) startValues(b []byte) (err error) {
 		if len(b) < 4 || int64(binary.LittleEndian.Uint32(b)) > int64(len(b)-4) {
 			return fmt.Errorf("%w: booleans of impossible length", ErrCorrupt)
 		}
-		pg.bits.Init(b[4:][:binary.LittleEndian.Uint32(b)])
+		pg.bits.InitBooleans(b[4:][:binary.LittleEndian.Uint32(b)])
 		return nil
 	case e == thrift.DeltaBinaryPacked && (plan.physical == thrift.Int32 || plan.physical == thrift.Int64):
 		return pg.delta.Init(b)

@@ -121,10 +121,15 @@ type Bits struct {
 	from   int // bit of packed
 	run    int
 	one    bool
+	filled bool // a run's byte may be all ones
 }
 
 // Init starts reading b, which is kept.
 func (r *Bits) Init(b []byte) { *r = Bits{rest: b} }
+
+// InitBooleans is Init for values: a run of true may have all bits of its byte set, as parquet-go writes it, not only the
+// lowest as the format has it.
+func (r *Bits) InitBooleans(b []byte) { *r = Bits{rest: b, filled: true} }
 
 // InitPlain starts reading n bits that are packed without any run header, least significant first.
 func (r *Bits) InitPlain(b []byte, n int) error {
@@ -154,10 +159,10 @@ func (r *Bits) next() error {
 		return errShort
 	}
 	if header&1 == 0 {
-		if r.rest[0] > 1 {
+		if r.rest[0] > 1 && !(r.filled && r.rest[0] == 0xff) {
 			return errLevel
 		}
-		r.one, r.packed, r.run = r.rest[0] == 1, nil, int(min(n, 1<<40))
+		r.one, r.packed, r.run = r.rest[0] != 0, nil, int(min(n, 1<<40))
 		r.rest = r.rest[1:]
 		return nil
 	}

@@ -30,6 +30,11 @@ type Layout struct {
 	CreatedBy       string
 }
 
+// Always is the same encoding for every leaf.
+func Always(e thrift.Encoding) func(*schema.Node) thrift.Encoding {
+	return func(*schema.Node) thrift.Encoding { return e }
+}
+
 // Tree is the schema of elements (root first).
 func Tree(elements []thrift.SchemaElement) *schema.Tree {
 	t, err := schema.New(elements)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/extensions"
-	"github.com/apache/arrow-go/v18/arrow/float16"
 	bindings "github.com/duckdb/duckdb-go-bindings"
+	"github.com/lakescan/lakescan/expr"
 )
 
 // copyColumn copies rows [at, at+n) of an array into a vector of n rows, with their nulls.
@@ -92,7 +92,7 @@ func copyUUIDs(dst, values []byte) {
 
 func copyHalves(dst []float32, values []byte) {
 	for i := range dst {
-		dst[i] = float16.FromBits(binary.LittleEndian.Uint16(values[i*2:])).Float32()
+		dst[i] = float32(expr.Half(binary.LittleEndian.Uint16(values[i*2:])))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -22,6 +23,20 @@ func (f File) Slice(off, n int64) ([]byte, error) {
 		return nil, fmt.Errorf("walk: range %d+%d outside the file of %d bytes", off, n, len(f))
 	}
 	return f[off : off+n : off+n], nil
+}
+
+// Planned serves only what was planned of a file: a range outside all of them is an error, as it is for a reader that fetches.
+type Planned struct {
+	File   File
+	Ranges []parquet.Range
+}
+
+// Slice gives a range inside one of the planned ones.
+func (p Planned) Slice(off, n int64) ([]byte, error) {
+	if !slices.ContainsFunc(p.Ranges, func(r parquet.Range) bool { return r.Off <= off && off+n <= r.Off+r.Len }) {
+		return nil, fmt.Errorf("walk: range %d+%d was not planned", off, n)
+	}
+	return p.File.Slice(off, n)
 }
 
 // Columns wants every column of a schema as the file has it.
@@ -107,8 +122,9 @@ func group(ctx context.Context, r *parquet.Reader, g int, sel rowsel.Selection, 
 	}()
 	for _, u := range units {
 		for _, p := range []parquet.Part{parquet.PartFilter, parquet.PartRest} {
+			planned := Planned{file, r.Ranges(g, p, sel, parquet.Cost{})}
 			for _, c := range u.Columns(p) {
-				if err := u.Decode(ctx, c, file); err != nil {
+				if err := u.Decode(ctx, c, planned); err != nil {
 					return err
 				}
 			}
