@@ -28,7 +28,7 @@ type Config struct {
 	Memory     int64 // bytes; 0 = half of min(cgroup limit, GOMEMLIMIT, RAM)
 	PoolMemory int64 // bytes of Memory that look-ahead may hold; 0 = a quarter
 
-	Retries    int           // attempts after the first; 0 = 4, negative = none
+	Retries    int           // attempts after the first, of the store and of catalogs; 0 = 4, negative = none
 	HedgeAfter time.Duration // 0 = auto, negative = off
 	FooterTail int64         // bytes of the first read of a large file; 0 = auto
 	NoCache    bool          // keep no footers and manifests in memory, and use no Cache
@@ -89,13 +89,17 @@ func (c Config) catalogName() string {
 	return c.CatalogName
 }
 
-func (c Config) retry(m *object.Meter) object.RetryConfig {
-	attempts := c.Retries + 1
+// attempts of one request, of the store and of catalogs.
+func (c Config) attempts() int {
 	switch {
 	case c.Retries == 0:
-		attempts = defaultRetries + 1
+		return defaultRetries + 1
 	case c.Retries < 0:
-		attempts = 1
+		return 1
 	}
-	return object.RetryConfig{Attempts: attempts, HedgeAfter: c.HedgeAfter, Meter: m}
+	return c.Retries + 1
+}
+
+func (c Config) retry(m *object.Meter) object.RetryConfig {
+	return object.RetryConfig{Attempts: c.attempts(), HedgeAfter: c.HedgeAfter, Meter: m}
 }

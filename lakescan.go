@@ -220,6 +220,9 @@ func (c *Client) open(ctx context.Context, name string) (*iceberg.Catalog, error
 	if cfg.Transport == nil {
 		cfg.Transport = c.metadata
 	}
+	if cfg.Attempts == 0 {
+		cfg.Attempts = c.cfg.attempts()
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = c.cfg.Logger
 	}

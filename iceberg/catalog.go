@@ -39,6 +39,7 @@ type CatalogConfig struct {
 	Transport   http.RoundTripper
 	Origin      func(key string) string // where a setting came from, for errors
 	SigningKeys func(ctx context.Context) (keyID, secret, token string, err error)
+	Attempts    int  // of a request that may be repeated; 0 = 5
 	OwnS3Keys   bool // the user has storage keys, so tables that offer remote signing alone can be read
 	Logger      *slog.Logger
 }
@@ -63,7 +64,7 @@ func (c CatalogConfig) Validate() error {
 	}
 	switch c.kind() {
 	case TypeREST:
-		if err := (rest.Config{URI: c.URI, Warehouse: c.Warehouse}).Validate(); err != nil {
+		if err := (rest.Config{URI: c.URI, Warehouse: c.Warehouse, Attempts: c.Attempts}).Validate(); err != nil {
 			errs = append(errs, err)
 		}
 	case TypeDir:
@@ -101,7 +102,7 @@ func Open(ctx context.Context, cfg CatalogConfig) (*Catalog, error) {
 	case TypeREST:
 		client, err := rest.Open(ctx, rest.Config{
 			URI: cfg.URI, Warehouse: cfg.Warehouse, Properties: cfg.Properties, Origin: cfg.Origin,
-			Transport: cfg.Transport, Keys: cfg.SigningKeys, OwnS3Keys: cfg.OwnS3Keys, Logger: cfg.Logger,
+			Transport: cfg.Transport, Keys: cfg.SigningKeys, OwnS3Keys: cfg.OwnS3Keys, Attempts: cfg.Attempts, Logger: cfg.Logger,
 		})
 		if err != nil {
 			return nil, err

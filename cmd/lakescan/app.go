@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lakescan/lakescan/config"
+	"github.com/lakescan/lakescan/failpoints"
 	"github.com/lakescan/lakescan/internal/exit"
 	"github.com/lakescan/lakescan/object"
 	"github.com/lakescan/lakescan/query/render"
@@ -51,10 +52,26 @@ func run(args []string, s streams) exit.Code {
 	stop := a.catchSignals(cancel)
 	defer stop()
 
+	if err := a.armFailpoints(); err != nil {
+		return a.finish(err)
+	}
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	return a.finish(err)
+}
+
+// armFailpoints arms what the environment asks for, and never without a word: nobody should hunt a fault that he made himself.
+func (a *app) armFailpoints() error {
+	spec := lookup(a.env, failpoints.EnvVar)
+	if spec == "" {
+		return nil
+	}
+	if err := failpoints.Arm(spec); err != nil {
+		return exit.Usagef("%s: %v", failpoints.EnvVar, err).WithHint("lakescan debug failpoints")
+	}
+	fmt.Fprintf(a.stderr, "lakescan: warning: faults are armed (%s): %s\n", failpoints.EnvVar, spec)
+	return nil
 }
 
 // drain is how long a first Ctrl-C may take to end the work.
