@@ -160,6 +160,8 @@ func (s *Sample) fill(st source.Stats) {
 	s.FileCount, s.FileReads, s.FileBytes = st.Files, st.Requests, st.Bytes
 	s.HeadWaits, s.FetchWait, s.DecodeWait = st.HeadWaits, millis(st.FetchWait), millis(st.DecodeWait)
 	s.DecodeTime, s.ConsumerTime = millis(st.DecodeTime), millis(st.ConsumerTime)
+	s.SlotWait, s.BudgetWait, s.LimitWait = millis(st.SlotWait), millis(st.BudgetWait), millis(st.LimitWait)
+	s.Throttled, s.InFlight, s.FetchedPeak, s.DecodedPeak = st.Throttled, st.InFlightPeak, st.FetchedPeak, st.DecodedPeak
 	s.DepthMax, s.Eta, s.LimitedBy = st.DepthMax, st.Eta(), st.LimitedBy
 	for _, d := range st.DepthLog {
 		s.Depths = append(s.Depths, DepthAt{At: millis(d.At), Depth: d.Depth, Reason: d.Reason})

@@ -41,6 +41,13 @@ type Sample struct {
 	HeadWaits    int64     `json:"head_waits"`
 	FetchWait    float64   `json:"fetch_wait_ms"` // of the consumer
 	DecodeWait   float64   `json:"decode_wait_ms"`
+	SlotWait     float64   `json:"slot_wait_ms"` // of requests: for a slot, for bytes of the budget, because more would bring nothing
+	BudgetWait   float64   `json:"budget_wait_ms"`
+	LimitWait    float64   `json:"limit_wait_ms"`
+	Throttled    int64     `json:"throttled"`
+	InFlight     int       `json:"in_flight"`          // requests at once, at most
+	FetchedPeak  int64     `json:"fetched_peak_bytes"` // in flight and landed, not yet decoded
+	DecodedPeak  int64     `json:"decoded_peak_bytes"`
 	DecodeTime   float64   `json:"decode_ms"` // sums over the goroutines
 	ConsumerTime float64   `json:"consumer_ms"`
 	DepthMax     int       `json:"depth_max"`

@@ -50,7 +50,7 @@ func (w *Waterfall) Draw() *Picture {
 		}
 		pic.Rect(k.Color, 1, "", x, 53, 14, 12)
 		pic.Text(Ink, 12, Start, x+19, 63, k.Name)
-		x += 19 + TextWidth(k.Name, 12, false) + 14
+		x += 19 + TextWidth(k.Name, 12, false)*1.1 + 12 // a page's font may be wider than the one measured
 	}
 	end := w.Max
 	for _, r := range w.Rows {

@@ -47,7 +47,10 @@ func pageOf(w io.Writer, run *lab.Run, groups []*group, list []chart, samples []
 	d.Axes = len(varied(groups))
 	for i := range d.Head {
 		tip := ""
-		if i >= d.Axes {
+		switch {
+		case i-d.Axes == len(columns):
+			tip = "what most runs say"
+		case i >= d.Axes:
 			tip = columns[i-d.Axes].tip
 		}
 		d.Tips = append(d.Tips, tip)
@@ -55,7 +58,7 @@ func pageOf(w io.Writer, run *lab.Run, groups []*group, list []chart, samples []
 	return pageTemplate.Execute(w, d)
 }
 
-// lead is what the figures say in a sentence a latency: the lowest depth, the highest, and the limit.
+// lead is what the figures say in a line a latency: the lowest depths, the highest, and the limit.
 func lead(groups []*group) []string {
 	var out []string
 	for _, f := range facets(groups, "depth", "latency") {
@@ -65,12 +68,17 @@ func lead(groups []*group) []string {
 			if len(depths) < 2 {
 				continue
 			}
-			low, high := with(gs, "depth", depths[0])[0], with(gs, "depth", depths[len(depths)-1])[0]
+			best := with(gs, "depth", depths[len(depths)-1])[0]
 			where := v
 			if f.name != "" {
 				where = f.name + ", " + v
 			}
-			out = append(out, fmt.Sprintf("%s: %s %.2f s, %s %.2f s (%.1f times faster), limit %.2f s, η %.2f", where, depthName(low.cell.Depth), low.wall().mid, depthName(high.cell.Depth), high.wall().mid, low.wall().mid/high.wall().mid, high.limit(), high.eta().mid))
+			text := where + ": "
+			for _, d := range depths[:min(len(depths)-1, 2)] {
+				g := with(gs, "depth", d)[0]
+				text += fmt.Sprintf("%s %.2f s (%s), ", depthName(d), g.wall().mid, times(g.wall().mid/best.wall().mid))
+			}
+			out = append(out, text+fmt.Sprintf("%s %.2f s; limit %.2f s, η %.2f", depthName(best.cell.Depth), best.wall().mid, best.limit(), best.eta().mid))
 		}
 	}
 	return out[:min(len(out), 12)]

@@ -52,6 +52,8 @@ var columns = []column{
 	{"peak RSS", "MiB", "of the process", median(func(s *lab.Sample) float64 { return float64(s.RSS) / mib }), places(0)},
 	{"budget", "MiB", "peak of the budget, seen at batches", median(func(s *lab.Sample) float64 { return float64(s.Budget) / mib }), places(0)},
 	{"depth", "", "most files ahead", median(func(s *lab.Sample) float64 { return float64(s.DepthMax) }), places(0)},
+	{"in flight", "", "requests at once, at most", median(func(s *lab.Sample) float64 { return float64(s.InFlight) }), places(0)},
+	{"η told", "", "as the scan itself tells it, with the latency, bandwidth and decoding that it saw", median(func(s *lab.Sample) float64 { return s.Eta }), places(2)},
 	{"runs", "", "kept", func(_ []*group, g *group) float64 { return float64(len(g.runs)) }, places(0)},
 	{"failed", "", "runs with an error", func(_ []*group, g *group) float64 { return float64(g.broken) }, places(0)},
 }
@@ -86,9 +88,20 @@ func table(groups []*group) (head []string, rows [][]string) {
 		for _, c := range columns {
 			row = append(row, c.text(c.value(groups, g)))
 		}
-		rows = append(rows, row)
+		rows = append(rows, append(row, g.limitedBy()))
 	}
-	return head, rows
+	return append(head, "limited by"), rows
+}
+
+// limitedBy is what most runs say that they were limited by.
+func (g *group) limitedBy() string {
+	counts, best := map[string]int{}, ""
+	for _, s := range g.runs {
+		if counts[s.LimitedBy]++; counts[s.LimitedBy] > counts[best] {
+			best = s.LimitedBy
+		}
+	}
+	return best
 }
 
 func cellsCSV(groups []*group) []byte {
@@ -120,7 +133,8 @@ func cellsCSV(groups []*group) []byte {
 func samplesCSV(samples []lab.Sample) []byte {
 	head := append([]string{}, lab.Axes()...)
 	head = append(head, "round", "warmup", "error", "rows", "wall_ms", "first_row_ms", "plan_ms", "cpu_ms", "rss_bytes", "budget_bytes", "requests", "bytes",
-		"connections", "rounds", "head_waits", "fetch_wait_ms", "decode_wait_ms", "decode_ms", "consumer_ms", "depth_max", "eta_told", "limited_by")
+		"connections", "rounds", "head_waits", "fetch_wait_ms", "decode_wait_ms", "slot_wait_ms", "budget_wait_ms", "limit_wait_ms", "throttled", "in_flight",
+		"decode_ms", "consumer_ms", "depth_max", "eta_told", "limited_by")
 	var out bytes.Buffer
 	w := csv.NewWriter(&out)
 	_ = w.Write(head) // into memory
@@ -132,7 +146,7 @@ func samplesCSV(samples []lab.Sample) []byte {
 		}
 		for _, v := range []any{
 			s.Round, s.Warmup, s.Error, s.Rows, s.Wall, s.FirstRow, s.Plan, s.CPU, s.RSS, s.Budget, s.Sent(), s.Bytes, s.Conns, s.Rounds, s.HeadWaits,
-			s.FetchWait, s.DecodeWait, s.DecodeTime, s.ConsumerTime, s.DepthMax, draw.Short(s.Eta), s.LimitedBy,
+			s.FetchWait, s.DecodeWait, s.SlotWait, s.BudgetWait, s.LimitWait, s.Throttled, s.InFlight, s.DecodeTime, s.ConsumerTime, s.DepthMax, draw.Short(s.Eta), s.LimitedBy,
 		} {
 			row = append(row, fmt.Sprint(v))
 		}
