@@ -1,6 +1,7 @@
 package lakescan
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ type fileRelation struct {
 	from  object.Store
 	files []object.Info
 	full  *arrow.Schema
+	rows  int64 // estimated by the first file's rows a byte; -1 = unknown
 }
 
 func (r *fileRelation) store() object.Store   { return r.from }
@@ -41,11 +43,46 @@ func (c *Client) openFiles(ctx context.Context, pattern string, v iceberg.Versio
 		return nil, err
 	}
 	f, info, err := readFooter(ctx, c.store, files[0])
+	if err != nil && len(files) == 1 && files[0].Size < 0 {
+		// Not a file: perhaps a folder that was named without its slash.
+		if inside, lerr := c.listFiles(ctx, strings.TrimSuffix(pattern, "/")+"/"); lerr == nil {
+			files = inside
+			f, info, err = readFooter(ctx, c.store, files[0])
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
+	if resolve.IsDeleteFile(f.Schema()) || deleteType(f) != "" {
+		return nil, &TargetError{pattern, files[0].Location.Recorded + " is a delete file of an Iceberg table, not data; scan the table instead"}
+	}
 	files[0] = info
-	return &fileRelation{from: c.store, files: files, full: resolve.MakeIDs(f.Schema())}, nil
+	return &fileRelation{from: c.store, files: files, full: resolve.MakeIDs(f.Schema()), rows: estimateRows(files, f.NumRows())}, nil
+}
+
+// deleteType is what Iceberg writers note in the footer of a delete file: position or equality.
+func deleteType(f *parquet.Footer) string {
+	for _, kv := range f.Meta().KeyValues {
+		if kv.Key == "delete-type" {
+			return kv.Value
+		}
+	}
+	return ""
+}
+
+// estimateRows is for optimizers alone: all files have as many rows a byte as the first.
+func estimateRows(files []object.Info, first int64) int64 {
+	var total float64
+	for _, f := range files {
+		if f.Size < 0 {
+			return -1
+		}
+		total += float64(f.Size)
+	}
+	if files[0].Size == 0 {
+		return -1
+	}
+	return int64(total / float64(files[0].Size) * float64(first))
 }
 
 func (r *fileRelation) plan(_ context.Context, o scanOptions, _ object.Fetcher) (*planned, error) {
@@ -55,7 +92,7 @@ func (r *fileRelation) plan(_ context.Context, o scanOptions, _ object.Fetcher) 
 	}
 	filter := o.filter
 	if filter != nil {
-		if filter, err = expr.Bind(filter, r.full, expr.BindOptions{CaseSensitive: o.caseSensitive}); err != nil {
+		if filter, err = expr.Bind(filter, r.full, expr.BindOptions{CaseSensitive: o.caseSensitive, Zone: o.zone}); err != nil {
 			return nil, err
 		}
 	}
@@ -130,7 +167,7 @@ func (c *Client) listFiles(ctx context.Context, pattern string) ([]object.Info, 
 		if err != nil {
 			return nil, err
 		}
-		if ok, err := path.Match(glob, info.Location.Key); err != nil {
+		if ok, err := matchGlob(glob, info.Location.Key); err != nil {
 			return nil, &TargetError{pattern, "bad pattern"}
 		} else if ok {
 			files = append(files, info)
@@ -143,8 +180,54 @@ func (c *Client) listFiles(ctx context.Context, pattern string) ([]object.Info, 
 	return files, nil
 }
 
+// matchGlob is path.Match in which a part ** stands for any number of parts, none included.
+func matchGlob(pattern, name string) (bool, error) {
+	head, rest, deep := cutDoubleStar(pattern)
+	if !deep {
+		return path.Match(pattern, name)
+	}
+	if head != "" {
+		n := strings.Count(head, "/")
+		at := 0
+		for range n {
+			i := strings.IndexByte(name[at:], '/')
+			if i < 0 {
+				return false, nil
+			}
+			at += i + 1
+		}
+		if ok, err := path.Match(head, name[:at]); !ok || err != nil {
+			return false, err
+		}
+		name = name[at:]
+	}
+	for {
+		ok, err := matchGlob(rest, name)
+		i := strings.IndexByte(name, '/')
+		if ok || err != nil || i < 0 {
+			return ok, err
+		}
+		name = name[i+1:]
+	}
+}
+
+// cutDoubleStar cuts a pattern around its first part **; head ends in a slash or is empty. A ** at the end stands for all files below.
+func cutDoubleStar(pattern string) (head, rest string, ok bool) {
+	switch i := strings.Index("/"+pattern+"/", "/**/"); {
+	case i < 0:
+		return "", "", false
+	case i+len("**") == len(pattern):
+		return pattern[:i], "*", true
+	default:
+		return pattern[:i], pattern[i+len("**/"):], true
+	}
+}
+
 // firstTail is the first read of a footer, in bytes; most footers fit.
 const firstTail = 64 << 10
+
+// puffinMagic ends a Puffin file, as PAR1 ends a Parquet file.
+const puffinMagic = "PFA1"
 
 // readFooter takes one request when the tail holds the footer, two when it does not. The answer's Info has size and ETag.
 func readFooter(ctx context.Context, s object.Store, file object.Info) (*parquet.Footer, object.Info, error) {
@@ -153,6 +236,9 @@ func readFooter(ctx context.Context, s object.Store, file object.Info) (*parquet
 		return nil, info, err
 	}
 	info.Location = file.Location
+	if bytes.HasSuffix(tail, []byte(puffinMagic)) {
+		return nil, info, &TargetError{file.Location.Recorded, "this is a Puffin file (statistics or deletion vectors of an Iceberg table), not Parquet"}
+	}
 	f, missing, err := parquet.ParseFooter(tail, info.Size, 0)
 	if err == nil && missing > 0 {
 		var head []byte

@@ -23,6 +23,7 @@ type scanOptions struct {
 	streams       int
 	batchRows     int
 	caseSensitive bool
+	zone          *time.Location // of literals in filter; nil = UTC
 	noPrune       bool
 	noMetadata    bool
 	stopsEarly    bool
@@ -34,6 +35,9 @@ func Columns(names ...string) ScanOption { return func(o *scanOptions) { o.colum
 
 // Where keeps the rows for which e is true; e need not be bound.
 func Where(e expr.Expr) ScanOption { return func(o *scanOptions) { o.filter = e } }
+
+// Zone reads literals without a zone against columns with one, and the reverse; nil = UTC. It never takes part in pruning.
+func Zone(z *time.Location) ScanOption { return func(o *scanOptions) { o.zone = z } }
 
 // Limit ends the scan after n rows; planning, reading and decoding stop too.
 func Limit(n int64) ScanOption { return func(o *scanOptions) { o.limit = n } }

@@ -118,10 +118,13 @@ type sqlTable struct {
 
 func (t *sqlTable) Schema() *arrow.Schema { return t.relation.schema() }
 
-// Rows is what the snapshot's summary says, for the optimizer alone.
+// Rows is what the snapshot's summary says, or an estimate of plain files, for the optimizer alone.
 func (t *sqlTable) Rows() int64 {
 	if r, ok := t.relation.(*tableRelation); ok {
 		return r.table.RowEstimate(r.version)
+	}
+	if r, ok := t.relation.(*fileRelation); ok {
+		return r.rows
 	}
 	return -1
 }

@@ -66,7 +66,7 @@ func (r *tableRelation) schema() *arrow.Schema { return r.full }
 
 func (r *tableRelation) plan(ctx context.Context, o scanOptions, f object.Fetcher) (*planned, error) {
 	p, err := r.table.Plan(ctx, iceberg.ScanSpec{
-		Columns: o.columns, Filter: o.filter, Version: r.version, Limit: o.limit, StopsEarly: o.stopsEarly || o.limit > 0, CaseSensitive: o.caseSensitive, NoPrune: o.noPrune, Fetcher: f,
+		Columns: o.columns, Filter: o.filter, Version: r.version, Limit: o.limit, StopsEarly: o.stopsEarly || o.limit > 0, CaseSensitive: o.caseSensitive, Zone: o.zone, NoPrune: o.noPrune, Fetcher: f,
 	})
 	if err != nil {
 		return nil, err

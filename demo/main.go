@@ -84,6 +84,7 @@ func announce(e Endpoints, fd int) error {
 		fmt.Fprintf(os.Stderr, "lakescan query --uri %s 'select region, count(*) from demo.trips group by region'\n", e.REST)
 		fmt.Fprintf(os.Stderr, "S3 %s (slow: %s), access key %s, secret key %s, region %s; catalog %s (slow: %s)\n",
 			e.S3, e.SlowS3, e.AccessKey, e.SecretKey, e.Region, e.REST, e.SlowREST)
+		fmt.Fprintln(os.Stderr, "ready; Ctrl-C ends it")
 		return nil
 	}
 	f := os.NewFile(uintptr(fd), "ready")

@@ -166,8 +166,7 @@ func (e *SelectError) Unwrap() error { return e.BindError }
 
 // bindFilter binds a filter, and refuses one on a column whose values have no order or equality of ours. The columns are
 // judged as written: binding may fold a column away.
-func (c *columns) bindFilter(e expr.Expr, s *meta.Schema, caseSensitive bool) (expr.Expr, error) {
-	o := expr.BindOptions{CaseSensitive: caseSensitive}
+func (c *columns) bindFilter(e expr.Expr, s *meta.Schema, o expr.BindOptions) (expr.Expr, error) {
 	for _, col := range expr.Columns(e) {
 		if col, _, err := expr.ResolveColumn(col, c.bind, o); err == nil {
 			if err := filterable(col.ID, s); err != nil {

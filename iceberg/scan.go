@@ -25,8 +25,9 @@ type ScanSpec struct {
 	Limit         int64 // rows that are enough, 0 = all
 	StopsEarly    bool  // the consumer may stop before the end
 	CaseSensitive bool
-	NoPrune       bool    // plan every file: same rows, other time
-	Fetcher       Fetcher // the scan's lane; nil = inline on the table's store
+	Zone          *time.Location // reads literals without a zone against columns with one, and the reverse; nil = UTC
+	NoPrune       bool           // plan every file: same rows, other time
+	Fetcher       Fetcher        // the scan's lane; nil = inline on the table's store
 }
 
 // nameMapping is the property that maps columns of files without field ids.
@@ -49,7 +50,7 @@ func (t *Table) Plan(ctx context.Context, s ScanSpec) (*Plan, error) {
 		NoPrune: s.NoPrune, Fetcher: s.Fetcher, Cache: at.cache(),
 	}
 	if s.Filter != nil {
-		if p.cfg.Filter, err = cols.bindFilter(s.Filter, sel.Schema, s.CaseSensitive); err != nil {
+		if p.cfg.Filter, err = cols.bindFilter(s.Filter, sel.Schema, expr.BindOptions{CaseSensitive: s.CaseSensitive, Zone: s.Zone}); err != nil {
 			return nil, err
 		}
 		for _, c := range expr.Columns(p.cfg.Filter) {

@@ -9,12 +9,12 @@ import (
 func (a *app) configCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "config", Short: "show the configuration and where it comes from", GroupID: "other", Args: noSuchCommand,
-		Long: "Shows every value with its origin.\n\n  lakescan config show\n  lakescan config show --all -o json\n  lakescan config path",
+		Long: "Shows what is set, with its origin; show --all has what is at its default too.\n\n  lakescan config show\n  lakescan config show --all -o json\n  lakescan config path",
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	show := &cobra.Command{
 		Use: "show", Short: "every value with its origin; secrets are masked", Args: cobra.NoArgs,
-		Long: `Prints what is set, and by which flag, variable or file. Secrets are masked.
+		Long: `Prints what is set, and by which flag, variable or file; --all also what is at its default. Secrets are masked.
 
   lakescan config show
   lakescan config show --all

@@ -84,7 +84,7 @@ func (a *app) demoServe(cmd *cobra.Command) error {
 	child := exec.CommandContext(cmd.Context(), path, args...)
 	child.Cancel = func() error { return child.Process.Signal(os.Interrupt) }
 	child.WaitDelay = drain
-	child.Stdout, child.Stderr, child.Env = a.out, a.err, a.env
+	child.Stderr, child.Env = a.err, a.env // what it says is on stderr; the store below it prints a line on stdout
 	err = child.Run()
 	if cmd.Context().Err() != nil {
 		return nil // Ctrl-C is how it ends

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,15 +22,26 @@ const (
 // hintedError is an error and what to try; exit codes see through it.
 type hintedError struct {
 	err  error
-	hint string
+	text string // instead of err's own; "" = that
+	hint string // "" = none
 }
 
-func (e *hintedError) Error() string { return e.err.Error() + ": " + e.hint }
+func (e *hintedError) Error() string {
+	text := cmp.Or(e.text, e.err.Error())
+	if e.hint != "" {
+		text += ": " + e.hint
+	}
+	return text
+}
+
 func (e *hintedError) Unwrap() error { return e.err }
 
 // hintTable names the nearest tables beside an error that a table does not exist: one listing, of at most a second, and none of
 // what goes wrong in it is told.
 func (s *session) hintTable(ctx context.Context, target string, err error) error {
+	if bare, ok := errors.AsType[*lakescan.TargetError](err); ok {
+		return s.hintNamespace(ctx, bare.Target, err)
+	}
 	if !errors.Is(err, meta.ErrNoSuchTable) && !errors.Is(err, meta.ErrNoSuchNamespace) {
 		return err
 	}
@@ -43,11 +55,51 @@ func (s *session) hintTable(ctx context.Context, target string, err error) error
 	if parts, perr := lakescan.SplitName(target); perr == nil && len(parts) > len(at.Ident.Namespace)+1 {
 		catalog = parts[0]
 	}
-	near := s.nearTables(ctx, catalog, at.Ident)
-	if len(near) == 0 {
+	clear := &hintedError{err: err, text: "no such table " + at.Ident.String() + s.inCatalog(catalog)}
+	if near := s.nearTables(ctx, catalog, at.Ident); len(near) > 0 {
+		clear.hint = fmt.Sprintf("did you mean %s?", strings.Join(near, " or "))
+	}
+	return clear
+}
+
+// inCatalog names the catalog that was asked, with its address where it is the default one.
+func (s *session) inCatalog(name string) string {
+	c := s.cfg.Client(s.log)
+	if name == "" || name == c.CatalogName {
+		if c.Catalog.URI == "" {
+			return ""
+		}
+		return " in catalog " + cmp.Or(c.CatalogName, "default") + " (" + c.Catalog.URI + ")"
+	}
+	return " in catalog " + name
+}
+
+// hintNamespace finds a table that was named without its namespace: a listing of the namespaces and of each of the first few, within a second.
+func (s *session) hintNamespace(ctx context.Context, name string, err error) error {
+	if parts, perr := lakescan.SplitName(name); perr != nil || len(parts) != 1 || strings.ContainsAny(name, "/*?[") {
 		return err
 	}
-	return &hintedError{err, fmt.Sprintf("did you mean %s?", strings.Join(near, " or "))}
+	ctx, cancel := context.WithTimeout(ctx, hintTime)
+	defer cancel()
+	var found []string
+	seen := 0
+	for ns, lerr := range s.client.Namespaces(ctx, "", nil) {
+		if seen++; lerr != nil || seen > 20 {
+			break
+		}
+		for id, lerr := range s.client.Tables(ctx, "", ns) {
+			if lerr != nil {
+				break
+			}
+			if strings.EqualFold(id.Name, name) {
+				found = append(found, id.String())
+			}
+		}
+	}
+	if len(found) == 0 {
+		return err
+	}
+	return &hintedError{err: err, hint: fmt.Sprintf("did you mean %s?", strings.Join(found, " or "))}
 }
 
 func (s *session) nearTables(ctx context.Context, catalog string, want meta.Ident) []string {

@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/spf13/cobra"
 
 	"github.com/lakescan/lakescan/config"
 	"github.com/lakescan/lakescan/iceberg"
 	"github.com/lakescan/lakescan/iceberg/inspect"
+	"github.com/lakescan/lakescan/query/render"
 )
 
 // inspectCmds are the verbs that read manifest lists and manifests.
@@ -32,6 +35,9 @@ func (a *app) inspectCmd(of iceberg.MetadataTable, short, long string) *cobra.Co
 	}
 	cmd.Flags().Int64Var(&limit, "limit", 0, "stop after `n` rows")
 	cmd.Flags().Lookup("limit").DefValue = "none"
+	if narrow[of] != nil {
+		cmd.Flags().Bool("wide", false, "all columns in a table too")
+	}
 	addVersion(cmd)
 	a.addSettings(cmd.Flags(), config.Connect)
 	a.addOutput(cmd)
@@ -55,12 +61,54 @@ func (s *session) inspect(ctx context.Context, cmd *cobra.Command, target string
 	if err != nil {
 		return err
 	}
-	return s.finishOutput(cmd, out, s.inspected(ctx, out, r, limit))
+	var keep []int
+	if wide, _ := cmd.Flags().GetBool("wide"); !wide && out.format == render.Table && !out.o.Expanded {
+		keep = indexesOf(r.Schema(), narrow[of])
+	}
+	return s.finishOutput(cmd, out, s.inspected(ctx, out, r, limit, keep))
 }
 
-// inspected streams at most limit rows (0 = all) into the output.
-func (s *session) inspected(ctx context.Context, out *output, r *inspect.Result, limit int64) error {
-	if err := out.begin(r.Schema()); err != nil {
+// narrow are the columns that a table on a screen has room for; other formats, -x and --wide have all of them.
+var narrow = map[iceberg.MetadataTable][]string{
+	iceberg.MetadataFiles:     {"content", "file_path", "partition", "record_count", "file_size_in_bytes", "status"},
+	iceberg.MetadataManifests: {"content", "path", "length", "sequence_number", "added_files_count", "existing_files_count", "deleted_files_count"},
+}
+
+func indexesOf(s *arrow.Schema, names []string) (keep []int) {
+	for _, n := range names {
+		keep = append(keep, s.FieldIndices(n)...)
+	}
+	return keep
+}
+
+// pick is a batch of some of the columns; the caller releases it. No columns means all.
+func pick(rec arrow.RecordBatch, keep []int) arrow.RecordBatch {
+	if keep == nil {
+		rec.Retain()
+		return rec
+	}
+	columns := make([]arrow.Array, len(keep))
+	for i, k := range keep {
+		columns[i] = rec.Column(k)
+	}
+	return array.NewRecordBatch(pickFields(rec.Schema(), keep), columns, rec.NumRows())
+}
+
+func pickFields(s *arrow.Schema, keep []int) *arrow.Schema {
+	if keep == nil {
+		return s
+	}
+	fields := make([]arrow.Field, len(keep))
+	for i, k := range keep {
+		fields[i] = s.Field(k)
+	}
+	return arrow.NewSchema(fields, nil)
+}
+
+// inspected streams at most limit rows (0 = all) into the output, of the columns keep (nil = all).
+func (s *session) inspected(ctx context.Context, out *output, r *inspect.Result, limit int64, keep []int) error {
+	schema := pickFields(r.Schema(), keep)
+	if err := out.begin(schema); err != nil {
 		return err
 	}
 	left := limit
@@ -68,6 +116,8 @@ func (s *session) inspected(ctx context.Context, out *output, r *inspect.Result,
 		if err != nil {
 			return err
 		}
+		rec := pick(rec, keep)
+		defer rec.Release()
 		if limit > 0 && rec.NumRows() >= left {
 			part := rec.NewSlice(0, left)
 			defer part.Release()

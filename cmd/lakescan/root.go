@@ -37,6 +37,8 @@ func (a *app) root() *cobra.Command {
 		Args:              noSuchCommand,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.Version = readVersion().text()
+	root.SetVersionTemplate("{{.Version}}")
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(flagError)

@@ -136,7 +136,7 @@ func (s *session) scanOptions(cmd *cobra.Command, f scanFlags) ([]lakescan.ScanO
 		if err != nil {
 			return nil, err
 		}
-		opts = append(opts, lakescan.Where(e))
+		opts = append(opts, lakescan.Where(e), lakescan.Zone(s.cfg.Zone()))
 	}
 	switch {
 	case cmd.Flags().Changed("limit") && f.limit < 0:

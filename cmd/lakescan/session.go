@@ -26,7 +26,8 @@ type session struct {
 	firstRow     time.Time
 	engine       string
 	fromMetadata bool
-	peak         int64
+	peak         int64               // held by scans
+	peakSQL      int64               // reserved for SQL
 	scanStatsNow func() source.Stats // of the scan under way
 	lastStats    source.Stats
 }

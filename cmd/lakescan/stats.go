@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lakescan/lakescan/config"
+	"github.com/lakescan/lakescan/memory"
 	"github.com/lakescan/lakescan/query/render"
 	"github.com/lakescan/lakescan/source"
 )
@@ -53,7 +54,9 @@ type runStats struct {
 	Disk         *diskStats       `json:"disk_cache,omitempty"`
 	LocalReads   int64            `json:"local_reads"`
 	LocalBytes   int64            `json:"local_bytes"`
-	MemoryPeak   int64            `json:"memory_peak"` // as sampled at each batch
+	MemoryPeak   int64            `json:"memory_peak"`  // held by scans, as sampled at each batch
+	MemorySQL    int64            `json:"memory_sql"`   // what the SQL engine was allowed to use, at most
+	ProcessPeak  int64            `json:"process_peak"` // resident memory of the process at its largest; 0 = unknown
 	MemoryLimit  int64            `json:"memory_limit"`
 	Scan         *source.Stats    `json:"scan,omitempty"`
 }
@@ -75,7 +78,8 @@ func (s *session) runStats(out *output, err error) runStats {
 	r := runStats{
 		Complete: err == nil, WallMS: time.Since(s.started).Milliseconds(), Engine: s.engine, FromMetadata: s.fromMetadata,
 		Requests: map[string]int64{}, Retried: req.Retries, Throttled: req.Throttled, Hedged: req.Hedges, BytesFetched: req.BytesRead,
-		LocalReads: req.LocalReads, LocalBytes: req.LocalBytes, MemoryPeak: max(s.peak, m.Total), MemoryLimit: m.Limit,
+		LocalReads: req.LocalReads, LocalBytes: req.LocalBytes, MemoryPeak: max(s.peak, m.Total-m.Held[memory.SQL]), MemorySQL: max(s.peakSQL, m.Held[memory.SQL]), MemoryLimit: m.Limit,
+		ProcessPeak: residentPeak(),
 	}
 	if out != nil {
 		r.Rows = out.rows
@@ -114,7 +118,11 @@ func (r runStats) text() string {
 	}
 	b.WriteByte('\n')
 	if st := r.Scan; st != nil {
-		fmt.Fprintf(&b, "files     %s     row groups %s of %s     rows read %s", render.Thousands(st.Files), render.Thousands(st.RowGroups-st.Pruned), render.Thousands(st.RowGroups), render.Thousands(st.Rows))
+		files := render.Thousands(st.Files)
+		if st.Files == 0 && st.Rows > 0 {
+			files = "1, not to its end"
+		}
+		fmt.Fprintf(&b, "files     %s     row groups %s of %s     rows read %s", files, render.Thousands(st.RowGroups-st.Pruned), render.Thousands(st.RowGroups), render.Thousands(st.Rows))
 		if st.Wall > 0 {
 			fmt.Fprintf(&b, ", %s rows/s", render.Thousands(int64(float64(st.Rows)/st.Wall.Seconds())))
 		}
@@ -147,7 +155,14 @@ func (r runStats) text() string {
 			fmt.Fprintf(&b, "   eta %.2f (floor %s)", float64(st.Floor)/float64(st.Wall), seconds(st.Floor.Milliseconds()))
 		}
 	}
-	fmt.Fprintf(&b, "\nmemory    peak %s of %s\n", config.HumanSize(r.MemoryPeak), config.HumanSize(r.MemoryLimit))
+	fmt.Fprintf(&b, "\nmemory    scans %s at most", config.HumanSize(r.MemoryPeak))
+	if r.MemorySQL > 0 {
+		fmt.Fprintf(&b, ", SQL might have used %s", config.HumanSize(r.MemorySQL))
+	}
+	if r.ProcessPeak > 0 {
+		fmt.Fprintf(&b, ", the process %s", config.HumanSize(r.ProcessPeak))
+	}
+	fmt.Fprintf(&b, "   budget %s\n", config.HumanSize(r.MemoryLimit))
 	return b.String()
 }
 
@@ -214,4 +229,7 @@ func mustJSON(v any) []byte {
 }
 
 // sample looks at the memory held, once a batch.
-func (s *session) sample() { s.peak = max(s.peak, s.client.Budget().Stats().Total) }
+func (s *session) sample() {
+	m := s.client.Budget().Stats()
+	s.peak, s.peakSQL = max(s.peak, m.Total-m.Held[memory.SQL]), max(s.peakSQL, m.Held[memory.SQL])
+}

@@ -76,17 +76,22 @@ func (a *app) versionCmd() *cobra.Command {
 				_, err := a.stdout.Write(append(mustJSON(v), '\n'))
 				return err
 			}
-			commit := v.Commit
-			if v.Dirty {
-				commit += " (changed)"
-			}
-			_, err := a.stdout.Write([]byte("lakescan " + v.Version + "\ncommit: " + orNone(commit) + "\ndate: " + orNone(v.Date) + "\ngo: " + v.Go + " " + v.Target +
-				"\narrow-go: " + orNone(v.Arrow) + "\nminio-go: " + orNone(v.Minio) + "\nsql: " + v.SQL + "\ntags: " + orNone(strings.Join(v.Tags, " ")) + "\n"))
+			_, err := a.stdout.Write([]byte(v.text()))
 			return err
 		},
 	}
 	cmd.Flags().StringP("output", "o", "auto", "`format`: table (text), json")
 	return cmd
+}
+
+// text is what people read.
+func (v buildVersion) text() string {
+	commit := v.Commit
+	if v.Dirty {
+		commit += " (changed)"
+	}
+	return "lakescan " + v.Version + "\ncommit: " + orNone(commit) + "\ndate: " + orNone(v.Date) + "\ngo: " + v.Go + " " + v.Target +
+		"\narrow-go: " + orNone(v.Arrow) + "\nminio-go: " + orNone(v.Minio) + "\nsql: " + v.SQL + "\ntags: " + orNone(strings.Join(v.Tags, " ")) + "\n"
 }
 
 func orNone(s string) string {

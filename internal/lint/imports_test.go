@@ -19,7 +19,7 @@ var allowed = map[string][]string{
 	"memory":              {},
 	"prefetchpool":        {},
 	"object":              {"memory"},
-	"query/render":        {},
+	"query/render":        {"parquet/variant"},
 	"toxiproxy":           {},
 	"parquet":             {"expr", "memory"},
 	"source":              {"prefetchpool", "object", "parquet", "expr", "memory"},

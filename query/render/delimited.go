@@ -62,7 +62,8 @@ func (e *delimited) Write(rec arrow.RecordBatch) error {
 	if err := e.check(rec); err != nil {
 		return err
 	}
-	cols := bindAll(style{zone: e.o.Zone}, e.schema, rec)
+	var fault error
+	cols := bindAll(style{zone: e.o.Zone, fault: &fault}, e.schema, rec)
 	null := e.null(e.o)
 	buf := e.buf[:0]
 	for i := range int(rec.NumRows()) {
@@ -77,6 +78,9 @@ func (e *delimited) Write(rec arrow.RecordBatch) error {
 			}
 			e.val = col.cell(e.val[:0], i)
 			buf = e.field(buf, e.val)
+		}
+		if fault != nil {
+			return fault
 		}
 		buf = append(append(buf, e.tail...), '\n')
 		if len(buf) >= flushBytes {

@@ -30,7 +30,8 @@ func (e *objects) Write(rec arrow.RecordBatch) error {
 	if err := e.check(rec); err != nil {
 		return err
 	}
-	cols := bindAll(style{json: true, strings: e.o.NumbersAsStrings}, e.schema, rec)
+	var fault error
+	cols := bindAll(style{json: true, strings: e.o.NumbersAsStrings, fault: &fault}, e.schema, rec)
 	buf := e.buf[:0]
 	for i := range int(rec.NumRows()) {
 		if !e.lines {
@@ -43,6 +44,9 @@ func (e *objects) Write(rec arrow.RecordBatch) error {
 			}
 			buf = append(buf, e.keys[c]...)
 			buf = col.json(buf, i)
+		}
+		if fault != nil {
+			return fault
 		}
 		buf = append(buf, '}')
 		if e.lines {

@@ -34,7 +34,8 @@ func (t *table) Write(rec arrow.RecordBatch) error {
 	if err := t.check(rec); err != nil {
 		return err
 	}
-	cols := bindAll(style{zone: t.o.Zone}, t.schema, rec)
+	var fault error
+	cols := bindAll(style{zone: t.o.Zone, fault: &fault}, t.schema, rec)
 	n := int(rec.NumRows())
 	i := 0
 	for ; i < n && (t.o.MaxRows <= 0 || len(t.first) < t.o.MaxRows); i++ {
@@ -45,6 +46,9 @@ func (t *table) Write(rec arrow.RecordBatch) error {
 	}
 	if over := len(t.last) - t.tail(); over > 0 {
 		t.last = slices.Delete(t.last, 0, over)
+	}
+	if fault != nil {
+		return fault
 	}
 	t.total += int64(n)
 	return nil

@@ -18,7 +18,8 @@ type cell func(dst []byte, i int) []byte
 type style struct {
 	json    bool
 	zone    *time.Location
-	strings bool // json: numbers beyond 2^53 as strings
+	strings bool   // json: numbers beyond 2^53 as strings
+	fault   *error // gets the first value that cannot be shown
 }
 
 // bind makes the cell of one array. Strings are copied into dst: an array of an SQL engine lives in memory that is not Go's.
@@ -52,6 +53,9 @@ func (s style) bind(f arrow.Field, a arrow.Array) cell {
 		return func(dst []byte, i int) []byte { return s.float(dst, vals[i], 64) }
 	case array.StringLike:
 		return func(dst []byte, i int) []byte { return s.text(dst, a.Value(i)) }
+	}
+	if c := s.bindVariant(f, a); c != nil {
+		return c
 	}
 	if c := s.bindBytes(f, a); c != nil {
 		return c

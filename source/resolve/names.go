@@ -25,6 +25,22 @@ type Names struct {
 // name. The ids of the schema may be made up (MakeIDs), so that predicates can be bound.
 func PlainNames() *Names { return &Names{plain: true} }
 
+// Fields of a position delete file, by the ids that the table specification reserves.
+const (
+	deletePathID = 2147483546
+	deletePosID  = 2147483545
+)
+
+// IsDeleteFile recognizes a position delete file by its columns: where a file belongs to no table, nothing else tells it from data.
+func IsDeleteFile(file *arrow.Schema) bool {
+	var path, pos bool
+	for _, f := range file.Fields() {
+		id, _ := expr.FieldID(f)
+		path, pos = path || id == deletePathID, pos || id == deletePosID
+	}
+	return path && pos
+}
+
 func (n *Names) byName() bool { return n != nil && n.plain }
 
 // MakeIDs gives every field that has no id, at any depth, one that no file uses, and makes every field optional: a later file may lack it.

@@ -46,6 +46,9 @@ type Fill struct {
 // New makes the plan of the file whose own schema, with field ids where it has them, is schema (parquet.Footer.Schema).
 // Errors are *Error.
 func New(schema *arrow.Schema, in Input) (*Plan, error) {
+	if in.Names.byName() && IsDeleteFile(schema) {
+		return nil, &Error{File: in.File, Reason: "this is a delete file of an Iceberg table, not data", Err: ErrInvalid}
+	}
 	r := resolver{in: in, hasIDs: anyID(schema.Fields(), 0)}
 	p := &Plan{Columns: make([]parquet.Column, 0, in.Want.NumFields())}
 	var root *mapped

@@ -1,0 +1,135 @@
+package lakescan
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/lakescan/lakescan/expr"
+	"github.com/lakescan/lakescan/object"
+	"github.com/lakescan/lakescan/parquet/write"
+	"github.com/lakescan/lakescan/source/resolve"
+)
+
+func TestMatchGlob(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"a/*.parquet", "a/x.parquet", true},
+		{"a/*.parquet", "a/b/x.parquet", false},
+		{"a/**/*.parquet", "a/x.parquet", true},
+		{"a/**/*.parquet", "a/b/c/x.parquet", true},
+		{"a/**/*.parquet", "b/x.parquet", false},
+		{"**/x.parquet", "x.parquet", true},
+		{"**/x.parquet", "a/b/x.parquet", true},
+		{"**/x.parquet", "a/b/y.parquet", false},
+		{"a/**", "a/b/y.parquet", true},
+		{"a/**", "ab/y.parquet", false},
+		{"a/*/**/y?.parquet", "a/b/y1.parquet", true},
+		{"a/*/**/y?.parquet", "a/y1.parquet", false},
+		{"/t/**/d=1/**/*.parquet", "/t/a/d=1/b/c.parquet", true},
+		{"/t/**/d=1/**/*.parquet", "/t/a/d=2/b/c.parquet", false},
+		{"a/**b/x.parquet", "a/zb/x.parquet", true}, // not a part of its own: two stars are one
+	} {
+		if got, err := matchGlob(c.pattern, c.name); err != nil || got != c.want {
+			t.Errorf("%s on %s: %v, %v, want %v", c.pattern, c.name, got, err, c.want)
+		}
+	}
+}
+
+func writeParquet(t *testing.T, path string, s *arrow.Schema, rows string) {
+	t.Helper()
+	rec, _, err := array.RecordFromJSON(memory.DefaultAllocator, s, strings.NewReader(rows))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rec.Release()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	w, err := write.New(f, s, write.Options{})
+	if err == nil {
+		err = w.Write(t.Context(), rec)
+	}
+	if err == nil {
+		_, err = w.Close(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func count(t *testing.T, target string) (n int64, err error) {
+	t.Helper()
+	c, err := Open(t.Context(), Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	r, err := c.Scan(t.Context(), target)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	for b, err := range r.All() {
+		if err != nil {
+			return n, err
+		}
+		n += b.Record.NumRows()
+	}
+	return n, nil
+}
+
+// Folders with and without a slash, patterns over several folders, and files that are no data: refused wherever in the list they stand.
+func TestPlainFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	data := arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
+	deletes := arrow.NewSchema([]arrow.Field{
+		expr.WithFieldID(arrow.Field{Name: "file_path", Type: arrow.BinaryTypes.String}, 2147483546),
+		expr.WithFieldID(arrow.Field{Name: "pos", Type: arrow.PrimitiveTypes.Int64}, 2147483545),
+	}, nil)
+	writeParquet(t, dir+"/t/a.parquet", data, `[{"n":1},{"n":2}]`)
+	writeParquet(t, dir+"/t/d=1/b.parquet", data, `[{"n":3}]`)
+	writeParquet(t, dir+"/bad/a.parquet", data, `[{"n":1}]`)
+	writeParquet(t, dir+"/bad/z-deletes.parquet", deletes, `[{"file_path":"a","pos":1}]`)
+	if err := os.WriteFile(dir+"/stats.puffin", []byte("PFA1 and then PFA1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[string]int64{
+		"/t": 2, "/t/": 2, "/t/*.parquet": 2, "/t/**/*.parquet": 3, "/**/b.parquet": 1, "/t/**": 3, "/t/a.parquet": 2,
+	} {
+		if got, err := count(t, dir+target); err != nil || got != want {
+			t.Errorf("%s: %d rows, %v, want %d", target, got, err, want)
+		}
+	}
+	if _, err := count(t, dir+"/bad/"); !errors.Is(err, resolve.ErrInvalid) {
+		t.Errorf("a delete file behind data: %v", err)
+	}
+	for _, target := range []string{"/bad/z-deletes.parquet", "/stats.puffin"} {
+		if _, err := count(t, dir+target); !isTarget(err) {
+			t.Errorf("%s: %v", target, err)
+		}
+	}
+	if _, err := count(t, dir+"/none"); !errors.Is(err, object.ErrNotFound) {
+		t.Errorf("what does not exist: %v", err)
+	}
+}
+
+func isTarget(err error) bool {
+	_, ok := errors.AsType[*TargetError](err)
+	return ok
+}
