@@ -80,7 +80,7 @@ cases: ## case id -> kind, result, tests; runs them (CASES="L12 DEL" for some)
 cases-list: ## the same without running them
 	$(GO) run ./internal/cases -list $(CASES)
 
-mutants: ## wrong changes that the tests must catch
+mutants: ## wrong changes that the tests must catch: some each day, all with MUTANTS=all
 	$(GO) run ./internal/mutants
 
 fuzz-smoke: ## each fuzz target for a moment

@@ -230,8 +230,8 @@ func TestI15_LimitOverFetchesLittle(t *testing.T) {
 			if err != nil || len(got) != consume*10 {
 				t.Errorf("%d rows, %v; want exactly %d", len(got), err, consume*10)
 			}
-			if n, most := r.Stats().Bytes/size, int64(2*consume+1); n > most {
-				t.Errorf("%d files fetched for %d consumed, at most %d allowed", n, consume, most)
+			if n, most := r.Stats().Requests, int64(2*(2*consume+1)); n > most { // two a file
+				t.Errorf("%d requests for %d files consumed, at most %d allowed", n, consume, most)
 			}
 			g.check()
 		})

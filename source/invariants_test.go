@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/lakescan/lakescan/failpoints"
+	"github.com/lakescan/lakescan/internal/explore"
 	"github.com/lakescan/lakescan/object"
 	"github.com/lakescan/lakescan/object/mem"
 	"github.com/lakescan/lakescan/prefetchpool"
@@ -187,8 +189,8 @@ func TestI15_AConsumerThatStops(t *testing.T) {
 					break
 				}
 			}
-			if n, most := r.Stats().Bytes/size, int64(2*consume+1); n > most {
-				t.Errorf("%d files fetched for %d consumed, at most %d allowed", n, consume, most)
+			if n, most := r.Stats().Requests, int64(2*(2*consume+1)); n > most { // two a file
+				t.Errorf("%d requests for %d files consumed, at most %d allowed", n, consume, most)
 			}
 			g.check()
 		})
@@ -314,4 +316,155 @@ func (l *limited) Read(ctx context.Context, loc object.Location, r object.Range,
 		return nil, object.Info{}, err
 	}
 	return dst[:r.Len], object.Info{Location: loc, ETag: "e"}, nil
+}
+
+// TestTheLastRowStopsTheScan: when the row that LIMIT ends at is handed out, nothing more is asked for, whether or not the consumer comes
+// back to hear that it was the last.
+func TestTheLastRowStopsTheScan(t *testing.T) {
+	t.Parallel()
+	for _, d := range depths[1:] {
+		synctest.Test(t, func(t *testing.T) {
+			files := make([]fakeFile, 300)
+			for i := range files {
+				files[i] = fakeFile{rounds: 1, waves: []int64{1 << 20}, rows: 10, columns: 1}
+			}
+			g := newRig(t, 4, 1<<30, files, after(10*time.Millisecond))
+			r := g.open(t.Context(), g.tasks(), d, func(c *Config) { c.Limit = 25 })
+			rows := 0
+			for rows < 25 {
+				b, err := r.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				rows += int(b.Record.NumRows())
+			}
+			synctest.Wait()
+			n := r.Stats().Requests
+			time.Sleep(time.Second)
+			if more := r.Stats().Requests - n; more > 0 {
+				t.Errorf("depth %v: %d requests after the last row", d, more)
+			}
+			_ = r.Close()
+			g.check()
+		})
+	}
+}
+
+// TestI17_LowestOfTwoForAnyConsumers: two failing files, all completion orders, one to three consumers, both orders of output.
+func TestI17_LowestOfTwoForAnyConsumers(t *testing.T) {
+	t.Parallel()
+	for _, fails := range []int{0b0110, 0b1010, 0b1100, 0b0011} {
+		for _, c := range []struct {
+			streams, depth int
+			order          Order
+		}{{1, 3, FileOrder}, {2, 2, FileOrder}, {3, 1, FileOrder}, {1, 3, ArrivalOrder}} {
+			explore.Exhaustive(t, 5000, func(t *testing.T, gates *explore.Gates) {
+				g := newRig(t, 8, 100<<20, masked(4, 0, fails), gated(gates))
+				r := g.open(t.Context(), g.tasks(), Depth(c.depth), func(cfg *Config) { cfg.Streams, cfg.Order = c.streams, c.order })
+				var err error
+				if c.streams == 1 {
+					_, err = values(r.All())
+				} else {
+					err = Feed(t.Context(), r, &ledgerSink{})
+				}
+				var fe *FileError
+				if want := bits.TrailingZeros(uint(fails)); !errors.As(err, &fe) || fe.Ordinal != want {
+					t.Errorf("fails %b, %+v: %v, want the failure of file %d", fails, c, err, want)
+				}
+				g.check()
+			})
+		}
+	}
+}
+
+// TestI11_SwapBetweenAnyTwoReads: the object is replaced by another of the same size before the n-th read, for every n. Before the first
+// that is simply the object; later it is ErrChanged, and no row of the new version is seen.
+func TestI11_SwapBetweenAnyTwoReads(t *testing.T) {
+	t.Parallel()
+	old, schema := hugeGroup(t, 20)
+	other := slices.Clone(old)
+	for i := 1000; i < 2000; i++ {
+		other[i] ^= 1 // values of the first column
+	}
+	one := arrow.NewSchema(schema.Fields()[:1], nil)
+	for _, d := range []Depth{Off, 1, Auto} {
+		for n := 0; ; n++ {
+			store := &swapping{counted: counted{Store: mem.New()}, at: n, with: other}
+			info := store.Put("s3://b/f.parquet", old)
+			info.ETag = "" // a manifest knows none
+			g := newRig(t, 16, 1<<30, nil, store)
+			cfg := Config{Store: store, Budget: g.budget, Schema: one, Depth: d, Allocator: g.mem, FooterTail: 16}
+			if d != Off {
+				cfg.Lane = g.pool.Lane(prefetchpool.LaneConfig{})
+			}
+			r, err := Open(t.Context(), List([]object.Info{info}, nil), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := values(r.All())
+			swapped := store.swapped
+			g.check()
+			if !swapped {
+				if n < 3 {
+					t.Errorf("depth %v: only %d reads", d, n)
+				}
+				break
+			}
+			for i, v := range got {
+				if n > 0 && v != int64(i) {
+					t.Errorf("depth %v, swapped before read %d: row %d is %d", d, n, i, v)
+					break
+				}
+			}
+			if n > 0 && !errors.Is(err, object.ErrChanged) {
+				t.Errorf("depth %v, swapped before read %d: %v", d, n, err)
+			}
+		}
+	}
+}
+
+// swapping replaces the object before its at-th read.
+type swapping struct {
+	counted
+	at      int
+	with    []byte
+	swapped bool
+}
+
+func (s *swapping) Read(ctx context.Context, loc object.Location, r object.Range, dst []byte, o object.ReadOptions) ([]byte, object.Info, error) {
+	s.mu.Lock()
+	if len(s.log) == s.at {
+		s.swapped = true
+		s.Put("s3://b/f.parquet", s.with)
+	}
+	s.mu.Unlock()
+	return s.counted.Read(ctx, loc, r, dst, o)
+}
+
+// TestArrivalOrderTakesWhatIsReady: a file that answers late holds up nothing but itself.
+func TestArrivalOrderTakesWhatIsReady(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		files := make([]fakeFile, 5)
+		for i := range files {
+			files[i] = fakeFile{rounds: 1, waves: []int64{100}, rows: 1, columns: 1}
+		}
+		g := newRig(t, 8, 100<<20, files, &fakeStore{read: func(ctx context.Context, loc object.Location, _ object.Range) error {
+			if loc.Key == "f0" {
+				return sleep(ctx, time.Second)
+			}
+			return sleep(ctx, time.Millisecond)
+		}})
+		var order []int
+		for b, err := range g.open(t.Context(), g.tasks(), 8, func(c *Config) { c.Order = ArrivalOrder }).All() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			order = append(order, b.Origin.Ordinal)
+		}
+		if len(order) != 5 || order[4] != 0 {
+			t.Errorf("delivered in the order %v, want file 0 last", order)
+		}
+		g.check()
+	})
 }

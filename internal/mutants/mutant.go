@@ -16,7 +16,9 @@ const (
 type mutant struct {
 	name     string
 	file     string   // slash path from the root of the module
-	test     []string // arguments of go test; the first is the package
+	pkg      string   // of the test
+	run      string   // its pattern
+	flags    []string // of the build: -tags and the like
 	old, new string   // whole lines with their ends
 }
 
@@ -73,12 +75,34 @@ func (m *mutant) header(head string) error {
 			return fmt.Errorf("no %s", key)
 		}
 	}
-	m.test = strings.Fields(test)
-	switch {
-	case path.IsAbs(m.file) || path.Clean(m.file) != m.file || strings.HasPrefix(m.file, ".."):
+	if err := m.parseTest(strings.Fields(test)); err != nil {
+		return fmt.Errorf("test %q: %w", test, err)
+	}
+	if path.IsAbs(m.file) || path.Clean(m.file) != m.file || strings.HasPrefix(m.file, "..") {
 		return fmt.Errorf("file %q is not a path from the root of the module", m.file)
-	case !strings.HasPrefix(m.test[0], "./"):
-		return fmt.Errorf("test %q does not start with a package of the module", test)
+	}
+	return nil
+}
+
+// parseTest takes the package, -run with its pattern, and flags of the build.
+func (m *mutant) parseTest(words []string) error {
+	m.pkg = words[0]
+	if m.pkg != "." && !strings.HasPrefix(m.pkg, "./") {
+		return errors.New("it does not start with a package of the module")
+	}
+	for i := 1; i < len(words); i++ {
+		switch {
+		case words[i] != "-run":
+			m.flags = append(m.flags, words[i])
+		case m.run != "" || i+1 == len(words):
+			return errors.New("one -run with a pattern is wanted")
+		default:
+			i++
+			m.run = words[i]
+		}
+	}
+	if m.run == "" {
+		return errors.New("no -run")
 	}
 	return nil
 }

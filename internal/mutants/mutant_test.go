@@ -15,7 +15,7 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.name != "the name" || m.file != "a/b.go" || !slices.Equal(m.test, []string{"./a", "-run", "^TestX$"}) {
+	if m.name != "the name" || m.file != "a/b.go" || m.pkg != "./a" || m.run != "^TestX$" || m.flags != nil {
 		t.Errorf("header: %+v", m)
 	}
 	if m.old != "\tone\n\ttwo\n" || m.new != "\tthree\n" {
@@ -23,6 +23,39 @@ func TestParse(t *testing.T) {
 	}
 	if m, err = parse(strings.TrimSuffix(good, "\tthree\n")); err != nil || m.new != "" {
 		t.Errorf("lines that are only dropped: new %q, %v", m.new, err)
+	}
+}
+
+// TestBuildFlagsReachTheBuild: a test behind a build tag.
+func TestBuildFlagsReachTheBuild(t *testing.T) {
+	t.Parallel()
+	m, err := parse(strings.Replace(good, "./a -run ^TestX$", "./a -tags=x,y -run ^TestX$", 1))
+	if err != nil || m.run != "^TestX$" || !slices.Equal(m.flags, []string{"-tags=x,y"}) {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// TestRotateTriesAllWithinAFewDays: whatever a day's part is, a third of them at least.
+func TestRotateTriesAllWithinAFewDays(t *testing.T) {
+	t.Parallel()
+	for n := 1; n < 40; n++ {
+		all := make([]mutant, n)
+		for i := range all {
+			all[i].name = string(rune('a' + i))
+		}
+		seen := map[string]bool{}
+		for day := range 3 {
+			got := rotate(all, 20000+day)
+			if len(got) != n {
+				t.Fatalf("%d of %d", len(got), n)
+			}
+			for _, m := range got[:n/3+1] {
+				seen[m.name] = true
+			}
+		}
+		if len(seen) < n-1 {
+			t.Errorf("%d of %d in three days", len(seen), n)
+		}
 	}
 }
 
@@ -41,6 +74,7 @@ func TestParseErrors(t *testing.T) {
 		{"unknown key", "name:", "title:", "header line"},
 		{"outside the tree", "a/b.go", "../b.go", "root of the module"},
 		{"absolute", "a/b.go", "/a/b.go", "root of the module"},
+		{"no pattern", " -run ^TestX$", "", "no -run"},
 		{"another module", "./a ", "example.com/a ", "package of the module"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
