@@ -11,7 +11,7 @@ PKGS     := ./...
 TESTFLAGS ?= -timeout 10m
 export CGO_ENABLED ?= 1
 
-.PHONY: all build pure tpch demo test test-pure lint race assert integration differential faults cases cases-list bench-smoke mutants fuzz-smoke tools docs clean help
+.PHONY: all build pure tpch demo test test-pure lint race assert integration differential faults cases cases-list bench-smoke mutants mutations fuzz-smoke tools docs clean help
 all: build
 
 build: $(BIN)/lakescan $(BIN)/lakescan-demo ## both programs, with the SQL engine (needs a C compiler)
@@ -82,6 +82,10 @@ cases-list: ## the same without running them
 
 mutants: ## wrong changes that the tests must catch: some each day, all with MUTANTS=all
 	$(GO) run ./internal/mutants
+
+MUTATIONS ?= 20000
+mutations: ## MUTATIONS broken variants of real Parquet files: no panic, no hang, bounded memory
+	LAKESCAN_MUTATIONS=$(MUTATIONS) $(GO) test -count=1 -timeout 60m -run TestL52_MutationsOfEveryFile -v ./parquet | grep -a -E "mutations of|^(ok|FAIL|panic)|--- FAIL"
 
 fuzz-smoke: ## each fuzz target for a moment
 	scripts/fuzz.sh $${FUZZTIME:-5s}

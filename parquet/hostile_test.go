@@ -9,7 +9,9 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,6 +64,11 @@ func readHostile(t testing.TB, b []byte) error {
 	if limit := 8*len(b) + 64*unit + 8*maxPage; mem.peak > limit {
 		t.Fatalf("%d bytes at once for a file of %d: %v", mem.peak, len(b), err)
 	}
+	for peak := int64(mem.peak); ; {
+		if was := hostilePeak.Load(); peak <= was || hostilePeak.CompareAndSwap(was, peak) {
+			break
+		}
+	}
 	if err == nil || errors.Is(err, errEnough) {
 		return nil
 	}
@@ -105,31 +112,54 @@ func mutate(rnd *rand.Rand, b []byte) []byte {
 	return b
 }
 
-// TestL52_MutationsOfEveryFile: no panic, no leak, no allocation beyond reason, whatever is broken.
+// mutations is how many mutated files TestL52_MutationsOfEveryFile reads, all together: LAKESCAN_MUTATIONS, or a few of each file.
+func mutations(files int) (rounds int) {
+	all, _ := strconv.Atoi(os.Getenv("LAKESCAN_MUTATIONS"))
+	switch {
+	case all > 0:
+		return (all + files - 1) / files
+	case testing.Short():
+		return 4
+	}
+	return 40
+}
+
+// TestL52_MutationsOfEveryFile: no panic, no hang, no leak, no allocation beyond reason, whatever is broken. The log says how many
+// files were read, how they ended, and the most that arrays took at once.
 func TestL52_MutationsOfEveryFile(t *testing.T) {
 	t.Parallel()
-	rounds := 40
-	if os.Getenv("LAKESCAN_MUTATIONS") != "" {
-		_, _ = fmt.Sscan(os.Getenv("LAKESCAN_MUTATIONS"), &rounds)
-	}
 	m := canon.Corpus(t)
+	files := map[string][]byte{}
 	for _, c := range m.Select(canon.ParquetGood, canon.ParquetBad) {
 		b, err := m.File(c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(b) > 60000 || strings.HasPrefix(c.ID, "pt-variant") {
-			continue
+		if len(b) <= 60000 && !strings.HasPrefix(c.ID, "pt-variant") {
+			files[c.ID] = b
 		}
-		t.Run(c.ID, func(t *testing.T) {
+	}
+	rounds := mutations(len(files))
+	var read, failed atomic.Int64
+	t.Cleanup(func() {
+		t.Logf("%d mutations of %d files: %d errors, %d read; at most %d bytes of arrays at once", read.Load(), len(files), failed.Load(), read.Load()-failed.Load(), hostilePeak.Load())
+	})
+	for id, b := range files {
+		t.Run(id, func(t *testing.T) {
 			t.Parallel()
 			rnd := rand.New(rand.NewPCG(52, uint64(len(b))))
 			for range rounds {
-				_ = readHostile(t, mutate(rnd, b))
+				read.Add(1)
+				if readHostile(t, mutate(rnd, b)) != nil {
+					failed.Add(1)
+				}
 			}
 		})
 	}
 }
+
+// hostilePeak is the most that arrays of one file took.
+var hostilePeak atomic.Int64
 
 func FuzzFile(f *testing.F) {
 	m := canon.Corpus(f)

@@ -70,10 +70,7 @@ func (d *Decoder) decode(c thrift.Codec, dst, src []byte, verified bool) (int, e
 	case thrift.Zstd:
 		return d.zstdDecode(dst, src, verified)
 	case thrift.LZ4Raw:
-		if len(dst) == 0 {
-			return 0, nil
-		}
-		return lz4.UncompressBlock(src, dst)
+		return lz4Block(dst, src)
 	case thrift.LZ4Hadoop:
 		return hadoop(dst, src)
 	case thrift.Gzip:
@@ -151,16 +148,27 @@ func readAll(dst []byte, r io.Reader) (int, error) {
 	}
 }
 
+// lz4Block decodes one block. The library wants room for output: a block of none is nothing at all, or a token of no literals.
+func lz4Block(dst, src []byte) (int, error) {
+	if len(dst) > 0 {
+		return lz4.UncompressBlock(src, dst)
+	}
+	if len(src) > 1 || len(src) == 1 && src[0] != 0 {
+		return 0, errors.New("output where none was announced")
+	}
+	return 0, nil
+}
+
 // hadoop reads what writers have stored under the deprecated LZ4 codec: blocks in Hadoop's frame (big-endian sizes before
 // and after compression, the output cut into one or more blocks), or a bare block.
 func hadoop(dst, src []byte) (int, error) {
 	if n, ok := hadoopFrame(dst, src); ok && n == len(dst) {
 		return n, nil
 	}
-	n, err := 0, error(nil)
-	if len(dst) > 0 {
-		n, err = lz4.UncompressBlock(src, dst)
+	if len(dst) == 0 && len(src) >= 8 && binary.BigEndian.Uint32(src) == 0 { // a frame of nothing, which some fill with an empty block
+		return 0, nil
 	}
+	n, err := lz4Block(dst, src)
 	if err != nil || n != len(dst) {
 		return 0, errors.New("neither Hadoop's frame nor a raw block")
 	}
