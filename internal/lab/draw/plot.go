@@ -45,9 +45,10 @@ const (
 type Axis struct {
 	Label string
 	Scale Scale
-	Names []string // of Slots
-	Min   float64  // least end; Linear takes it as it is, Log when > 0
-	Max   float64  // greatest end; 0 = by the data
+	Names []string  // of Slots
+	Place []float64 // of Names, rising; nil = 0, 1, 2, …
+	Min   float64   // least end; Linear takes it as it is, Log when > 0
+	Max   float64   // greatest end; 0 = by the data
 	Ticks []float64
 	Text  func(float64) string // of a tick; nil = short decimal
 }
@@ -145,7 +146,7 @@ func (p *Plot) span(f *frame) {
 		ys = append(ys, r.Y)
 	}
 	if p.X.Scale == Slots {
-		f.left, f.right = -0.4, float64(len(p.X.Names))-0.6
+		f.left, f.right = p.X.place(0)-0.4, p.X.place(len(p.X.Names)-1)+0.4
 	} else {
 		f.left, f.right = ends(xs, p.X)
 	}
@@ -217,6 +218,14 @@ func ticks(low, high float64, a Axis) []float64 {
 	return out
 }
 
+// place is where the i-th name stands.
+func (a Axis) place(i int) float64 {
+	if i >= 0 && i < len(a.Place) {
+		return a.Place[i]
+	}
+	return float64(i)
+}
+
 func (a Axis) text(v float64) string {
 	if a.Text != nil {
 		return a.Text(v)
@@ -248,7 +257,7 @@ func (p *Plot) grid(pic *Picture, f *frame) {
 	pic.Line(Ink, 1.2, Point{f.x0, f.y0}, Point{f.x1, f.y0})
 	if p.X.Scale == Slots {
 		for i, name := range p.X.Names {
-			x := f.x(float64(i))
+			x := f.x(p.X.place(i))
 			pic.Line(Ink, 1.2, Point{x, f.y0}, Point{x, f.y0 + 4})
 			pic.Text(Muted, textSize, Middle, x, f.y0+19, name)
 		}

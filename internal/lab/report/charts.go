@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -107,10 +108,44 @@ func fileName(plot string, f facet) string {
 	return plot + "-" + slug(f.name)
 }
 
-// depthSlots are the places of depths on an axis: 0 first, then doubling numbers, auto last.
-func depthSlots(groups []*group) (names []string, place func(string) float64) {
-	names = values(groups, "depth")
-	return names, func(d string) float64 { return float64(slices.Index(names, d)) }
+// depthAxis places depths by their binary logarithm, 0 a step before 1, auto a step after the greatest.
+func depthAxis(groups []*group) (draw.Axis, func(string) float64) {
+	a := draw.Axis{Label: "max-files-to-prefetch (log₂; 0 = off)", Scale: draw.Slots, Names: values(groups, "depth")}
+	for _, d := range a.Names {
+		n := depthNumber(d)
+		switch {
+		case n == 0:
+			a.Place = append(a.Place, -1)
+		case !math.IsInf(n, 1):
+			a.Place = append(a.Place, math.Log2(n))
+		case len(a.Place) == 0:
+			a.Place = append(a.Place, 0)
+		default:
+			a.Place = append(a.Place, a.Place[len(a.Place)-1]+1)
+		}
+	}
+	return a, func(d string) float64 {
+		if i := slices.Index(a.Names, d); i >= 0 {
+			return a.Place[i]
+		}
+		return math.NaN()
+	}
+}
+
+// nameOf is a value of an axis as the name of a line.
+func nameOf(axis, v string) string {
+	switch axis {
+	case "files", "streams":
+		return v + " " + axis
+	case "neighbour":
+		if v == "none" {
+			return "alone"
+		}
+		return "beside " + v
+	case "memory":
+		return v + " budget"
+	}
+	return v
 }
 
 // charts makes all that the groups allow, the most telling first.
@@ -154,12 +189,12 @@ func charts(r *lab.Run, groups []*group) []chart {
 	return out
 }
 
-func overDepth(f facet, axis string, value func(*group) spread, add func(s *draw.Series, gs []*group)) (list []draw.Series, names []string) {
-	names, place := depthSlots(f.groups)
+func overDepth(f facet, axis string, value func(*group) spread, add func(s *draw.Series, gs []*group)) (list []draw.Series, x draw.Axis) {
+	x, place := depthAxis(f.groups)
 	for i, v := range values(f.groups, axis) {
 		gs := with(f.groups, axis, v)
-		slices.SortFunc(gs, func(a, b *group) int { return int(place(a.cell.Depth) - place(b.cell.Depth)) })
-		s := draw.Series{Name: v, Color: draw.Of(i), Marker: i}
+		slices.SortFunc(gs, func(a, b *group) int { return cmp.Compare(place(a.cell.Depth), place(b.cell.Depth)) })
+		s := draw.Series{Name: nameOf(axis, v), Color: draw.Of(i), Marker: i}
 		if len(values(f.groups, axis)) == 1 {
 			s.Name = ""
 		}
@@ -179,14 +214,12 @@ func overDepth(f facet, axis string, value func(*group) spread, add func(s *draw
 		}
 		list = append(list, s)
 	}
-	return list, names
+	return list, x
 }
 
-const depthLabel = "max-files-to-prefetch (0 = off; each step doubles)"
-
 func wallOverDepth(r *lab.Run, f facet, axis string) chart {
-	_, place := depthSlots(f.groups)
-	list, names := overDepth(f, axis, (*group).wall, func(s *draw.Series, gs []*group) {
+	_, place := depthAxis(f.groups)
+	list, x := overDepth(f, axis, (*group).wall, func(s *draw.Series, gs []*group) {
 		for _, g := range gs {
 			if d := depthNumber(g.cell.Depth); !math.IsInf(d, 1) {
 				s.Model = append(s.Model, draw.Datum{X: place(g.cell.Depth), Y: g.plan + g.physics.Wall(d)})
@@ -201,13 +234,13 @@ func wallOverDepth(r *lab.Run, f facet, axis string) chart {
 			list = append(list, draw.Series{Name: name, Color: draw.Of(5), Marker: 5, Loose: true})
 			i = len(list) - 1
 		}
-		if x := place(ref.Depth); x >= 0 {
+		if x := place(ref.Depth); !math.IsNaN(x) {
 			list[i].Data = append(list[i].Data, draw.Datum{X: x, Y: ref.Seconds, Tip: fmt.Sprintf("%s, %d ms, depth %s: %s s (%s)", ref.Name, ref.LatencyMS, ref.Depth, draw.Short(ref.Seconds), ref.Source)})
 		}
 	}
 	p := draw.Plot{
 		Title: "Time of a scan over look-ahead depth", Subtitle: what(f, axis), Series: list,
-		X: draw.Axis{Label: depthLabel, Scale: draw.Slots, Names: names}, Y: draw.Axis{Label: "wall time, s (log)", Scale: draw.Log},
+		X: x, Y: draw.Axis{Label: "wall time, s (log)", Scale: draw.Log},
 	}
 	return chart{fileName("wall-over-depth", f), "Points are medians, bars the middle 80 % of the runs, one line for each " + axis + ". The thin line is the model W(J), with planning as measured; the short stroke at the right border is the physical limit, planning + W*.", p.Draw()}
 }
@@ -231,7 +264,7 @@ func speedup(f facet, axis string) chart {
 	if slices.Contains(values(f.groups, "depth"), "1") {
 		least = "1"
 	}
-	list, names := overDepth(f, axis, func(g *group) spread { return gain(f.groups, g, least) }, func(s *draw.Series, gs []*group) {
+	list, x := overDepth(f, axis, func(g *group) spread { return gain(f.groups, g, least) }, func(s *draw.Series, gs []*group) {
 		last := gs[len(gs)-1]
 		if k := gain(f.groups, last, least); !math.IsNaN(k.mid) {
 			s.Level = k.mid * last.wall().mid / last.limit()
@@ -239,7 +272,7 @@ func speedup(f facet, axis string) chart {
 	})
 	p := draw.Plot{
 		Title: "Speed-up over depth " + least, Subtitle: what(f, axis), Series: list,
-		X: draw.Axis{Label: depthLabel, Scale: draw.Slots, Names: names}, Y: draw.Axis{Label: "times faster (log)", Scale: draw.Log, Text: times},
+		X: x, Y: draw.Axis{Label: "times faster (log)", Scale: draw.Log, Text: times},
 	}
 	note := " Depth 0 reads inline: one stream, one request at a time."
 	return chart{fileName("speed-up", f), "How many times faster than depth " + least + " of the same line; the stroke at the right border is what the physical limit allows." + note, p.Draw()}
@@ -351,19 +384,19 @@ func requestsOverFiles(f facet) chart {
 }
 
 func requestsOverDepth(f facet, axis string) chart {
-	list, names := overDepth(f, axis, func(g *group) spread { return g.of(func(s *lab.Sample) float64 { return float64(s.Sent()) }) }, nil)
+	list, x := overDepth(f, axis, func(g *group) spread { return g.of(func(s *lab.Sample) float64 { return float64(s.Sent()) }) }, nil)
 	p := draw.Plot{
 		Title: "Requests of a scan over look-ahead depth", Subtitle: what(f, axis), Series: list,
-		X: draw.Axis{Label: depthLabel, Scale: draw.Slots, Names: names}, Y: draw.Axis{Label: "requests"},
+		X: x, Y: draw.Axis{Label: "requests"},
 	}
 	return chart{fileName("requests-over-depth", f), "All requests, those of planning included: depth changes when they are sent, hardly how many.", p.Draw()}
 }
 
 func memoryOverDepth(f facet, axis string) chart {
-	list, names := overDepth(f, axis, func(g *group) spread { return g.of(func(s *lab.Sample) float64 { return float64(s.RSS) / (1 << 20) }) }, nil)
+	list, x := overDepth(f, axis, func(g *group) spread { return g.of(func(s *lab.Sample) float64 { return float64(s.RSS) / (1 << 20) }) }, nil)
 	p := draw.Plot{
 		Title: "Peak memory over look-ahead depth", Subtitle: what(f, axis), Series: list,
-		X: draw.Axis{Label: depthLabel, Scale: draw.Slots, Names: names}, Y: draw.Axis{Label: "peak resident memory, MiB"},
+		X: x, Y: draw.Axis{Label: "peak resident memory, MiB"},
 	}
 	return chart{fileName("memory-over-depth", f), "The high-water mark of the process that scanned, program and runtime included.", p.Draw()}
 }
