@@ -38,25 +38,16 @@ var ErrWrongRows = errors.New("lab: wrong rows")
 
 // Do runs a job in this process. The figures are those of the process, so nothing else may run in it.
 func Do(ctx context.Context, j Job, env []string) (*Sample, error) {
-	depth, err := source.ParseDepth(j.Cell.Depth)
-	if err != nil {
-		return nil, err
+	if j.Cell.Depth == Bare {
+		return doBare(ctx, j, env)
 	}
 	line := &timeline{}
 	var on atomic.Bool
-	cfg := lakescan.Config{Depth: depth, Memory: int64(j.Cell.MemoryMiB) << 20, OnEvent: func(e source.Event) {
+	c, err := j.open(ctx, env, func(e source.Event) {
 		if on.Load() && strings.HasPrefix(e.Location, j.Within) {
 			line.add(e)
 		}
-	}}
-	cfg.S3.Access = object.Access{Endpoint: j.Endpoint, Region: cmp.Or(j.Region, "us-east-1"), PathStyle: true}
-	keys := object.Access{KeyID: lookup(env, "AWS_ACCESS_KEY_ID"), Secret: lookup(env, "AWS_SECRET_ACCESS_KEY"), Token: lookup(env, "AWS_SESSION_TOKEN")}
-	if keys.KeyID == "" {
-		keys.Anonymous = true
-	}
-	cfg.S3.Fallback = object.Static(keys)
-	cfg.Catalog = iceberg.CatalogConfig{URI: j.Catalog, OwnS3Keys: keys.KeyID != ""}
-	c, err := lakescan.Open(ctx, cfg)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +60,23 @@ func Do(ctx context.Context, j Job, env []string) (*Sample, error) {
 		err = fmt.Errorf("%w: %d rows with sum %d, want %d with %d", ErrWrongRows, s.Rows, s.Check, j.Rows, j.Check)
 	}
 	return s, err
+}
+
+// open makes the client of a job.
+func (j Job) open(ctx context.Context, env []string, hook func(source.Event)) (*lakescan.Client, error) {
+	depth, err := source.ParseDepth(j.Cell.Depth)
+	if err != nil {
+		return nil, err
+	}
+	cfg := lakescan.Config{Depth: depth, Memory: int64(j.Cell.MemoryMiB) << 20, OnEvent: hook}
+	cfg.S3.Access = object.Access{Endpoint: j.Endpoint, Region: cmp.Or(j.Region, "us-east-1"), PathStyle: true}
+	keys := object.Access{KeyID: lookup(env, "AWS_ACCESS_KEY_ID"), Secret: lookup(env, "AWS_SECRET_ACCESS_KEY"), Token: lookup(env, "AWS_SESSION_TOKEN")}
+	if keys.KeyID == "" {
+		keys.Anonymous = true
+	}
+	cfg.S3.Fallback = object.Static(keys)
+	cfg.Catalog = iceberg.CatalogConfig{URI: j.Catalog, OwnS3Keys: keys.KeyID != ""}
+	return lakescan.Open(ctx, cfg)
 }
 
 // measure runs the scan, with a warm cache or a neighbour if the cell says so.
@@ -99,7 +107,13 @@ func measure(ctx context.Context, c *lakescan.Client, j Job, s *Sample, line *ti
 	s.CPU = millis(cpuTime() - cpu)
 	s.RSS = peakRSS()
 	s.Rows, s.Check, s.FirstRow, s.Budget = k.rows.Load(), k.sum.Load(), float64(k.first.Load())/1000, k.peak.Load()
-	after := c.Requests()
+	s.traffic(before, c.Requests())
+	line.finish(s)
+	return err
+}
+
+// traffic is what was sent between two looks at a client.
+func (s *Sample) traffic(before, after object.Stats) {
 	s.Requests = map[string]int64{}
 	for kind, n := range after.Requests {
 		if d := n - before.Requests[kind]; d > 0 {
@@ -108,8 +122,6 @@ func measure(ctx context.Context, c *lakescan.Client, j Job, s *Sample, line *ti
 	}
 	s.Bytes, s.Conns = after.BytesRead-before.BytesRead, after.ConnsCreated-before.ConnsCreated
 	s.Retries, s.Hedges = after.Retries-before.Retries, after.Hedges-before.Hedges
-	line.finish(s)
-	return err
 }
 
 // consumer drains a scan: it counts rows, sums the first column of 64-bit integers, and nothing else.

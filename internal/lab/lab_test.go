@@ -152,6 +152,8 @@ func TestEveryKindOfCellHasTheRightRows(t *testing.T) {
 	for name, axes := range map[string]string{
 		"streams":   "{streams: [2], order: [arrival], depth: [0, 4, auto], files: [5], size: [128KiB], latency: [1ms], columns: [all]}",
 		"neighbour": "{neighbour: [256], depth: [auto], files: [9], size: [64KiB], latency: [2ms]}",
+		"bare":      "{depth: [bare], files: [5], size: [64KiB], latency: [2ms]}",
+		"bare wide": "{depth: [bare], files: [5], size: [512KiB], latency: [0ms]}",
 		"hot":       "{cache: [hot], depth: [auto], files: [3], size: [64KiB], latency: [0ms], memory: [64MiB]}",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -164,6 +166,9 @@ func TestEveryKindOfCellHasTheRightRows(t *testing.T) {
 			for _, s := range r.Folder.Samples {
 				if s.Error != "" {
 					t.Errorf("%s: %s", s.Cell.ID(), s.Error)
+				}
+				if s.FileReads < s.FileCount || s.FileBytes == 0 {
+					t.Errorf("%s: %d requests, %d bytes for %d files", s.Cell.ID(), s.FileReads, s.FileBytes, s.FileCount)
 				}
 				if name == "neighbour" && s.NeighbourRows == 0 {
 					t.Error("the neighbour read nothing")

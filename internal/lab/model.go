@@ -87,12 +87,12 @@ func (c Cell) guess() Physics {
 func (c Cell) Estimate() time.Duration {
 	const process, auto = 0.15, 64
 	depth := float64(auto)
-	if c.Depth != "auto" {
+	if c.Depth != "auto" && c.Depth != Bare {
 		depth, _ = parseFloat(c.Depth)
 	}
 	p := c.guess()
 	wall := p.Wall(depth) + p.Planning()
-	if c.Cache == "hot" {
+	if c.Cache == "hot" || c.Depth == Bare {
 		wall *= 2
 	}
 	if c.Neighbour != "none" {

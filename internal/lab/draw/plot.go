@@ -22,6 +22,7 @@ type Series struct {
 	Data   []Datum // rising X
 	Model  []Datum // a thin line beside the points
 	Level  float64 // a short stroke at the right border, e.g. a limit; 0 = none
+	Bare   float64 // a dotted stroke there
 	Loose  bool    // points without a line between them
 }
 
@@ -138,8 +139,10 @@ func (p *Plot) span(f *frame) {
 		for _, d := range s.Model {
 			ys = append(ys, d.Y)
 		}
-		if s.Level > 0 {
-			ys = append(ys, s.Level)
+		for _, v := range []float64{s.Level, s.Bare} {
+			if v > 0 {
+				ys = append(ys, v)
+			}
 		}
 	}
 	for _, r := range p.Rules {
@@ -282,6 +285,11 @@ func (p *Plot) line(pic *Picture, f *frame, s Series) {
 	}
 	if s.Level > 0 {
 		pic.Line(s.Color, 3, Point{f.x1 - 14, f.y(s.Level)}, Point{f.x1, f.y(s.Level)})
+	}
+	if s.Bare > 0 {
+		for x := f.x1 - 14; x <= f.x1; x += 4.6 {
+			pic.Line(s.Color, 3, Point{x, f.y(s.Bare)}, Point{x + 0.1, f.y(s.Bare)})
+		}
 	}
 	if s.Loose {
 		return

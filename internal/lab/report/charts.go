@@ -226,6 +226,9 @@ func wallOverDepth(r *lab.Run, f facet, axis string) chart {
 			}
 		}
 		s.Level = gs[len(gs)-1].limit()
+		if last := gs[len(gs)-1]; !math.IsNaN(last.bare) {
+			s.Bare = last.plan + last.bare
+		}
 	})
 	for _, ref := range r.Matrix.References {
 		name := fmt.Sprintf("%s, %d ms", ref.Name, ref.LatencyMS)
@@ -242,7 +245,7 @@ func wallOverDepth(r *lab.Run, f facet, axis string) chart {
 		Title: "Time of a scan over look-ahead depth", Subtitle: what(f, axis), Series: list,
 		X: x, Y: draw.Axis{Label: "wall time, s (log)", Scale: draw.Log},
 	}
-	return chart{fileName("wall-over-depth", f), "Points are medians, bars the middle 80 % of the runs, one line for each " + axis + ". The thin line is the model W(J), with planning as measured; the short stroke at the right border is the physical limit, planning + W*.", p.Draw()}
+	return chart{fileName("wall-over-depth", f), "Points are medians, bars the middle 80 % of the runs, one line for each " + axis + ". The thin line is the model W(J), with planning as measured; the short stroke at the right border is the physical limit, planning + W*; the dotted one, if there is one, what the bare requests took, all files at once and nothing decoded.", p.Draw()}
 }
 
 // gain is how many times faster a cell is than the same at another depth; NaN if that was not measured.

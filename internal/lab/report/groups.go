@@ -16,6 +16,7 @@ type group struct {
 	broken  int // runs with an error
 	physics lab.Physics
 	plan    float64 // seconds before the first file, median
+	bare    float64 // seconds that the bare requests took after planning, median; NaN = not measured
 }
 
 // spread is a median with the ends of the middle four fifths.
@@ -104,8 +105,26 @@ func groupsOf(samples []lab.Sample, cells []lab.Cell) []*group {
 	for _, g := range out {
 		g.measure(out)
 	}
-	return out
+	return takeBare(out)
 }
+
+// takeBare takes the cells of bare requests out of the list, and gives their time to the cells that they are the limit of.
+func takeBare(all []*group) []*group {
+	for _, g := range all {
+		g.bare = math.NaN()
+		for _, b := range all {
+			c := b.cell
+			c.Depth, c.Streams, c.Order = g.cell.Depth, g.cell.Streams, g.cell.Order
+			if b.cell.Depth == lab.Bare && c == g.cell {
+				g.bare = b.scan().mid
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(g *group) bool { return g.cell.Depth == lab.Bare })
+}
+
+// etaBare is how near a scan is to its bare requests.
+func (g *group) etaBare() float64 { return g.bare / g.scan().mid }
 
 // sameData reports whether two cells read the same bytes.
 func sameData(a, b lab.Cell) bool {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/lakescan/lakescan/internal/lab"
@@ -78,10 +79,17 @@ func lead(groups []*group) []string {
 				g := with(gs, "depth", d)[0]
 				text += fmt.Sprintf("%s %.2f s (%s), ", depthName(d), g.wall().mid, times(g.wall().mid/best.wall().mid))
 			}
-			out = append(out, text+fmt.Sprintf("%s %.2f s; limit %.2f s, η %.2f", depthName(best.cell.Depth), best.wall().mid, best.limit(), best.eta().mid))
+			out = append(out, text+fmt.Sprintf("%s %.2f s; limit %.2f s, η %.2f", depthName(best.cell.Depth), best.wall().mid, best.limit(), best.eta().mid)+bareText(best))
 		}
 	}
 	return out[:min(len(out), 12)]
+}
+
+func bareText(g *group) string {
+	if math.IsNaN(g.bare) {
+		return ""
+	}
+	return fmt.Sprintf("; its bare requests %.2f s", g.plan+g.bare)
 }
 
 func facts(run *lab.Run, samples []lab.Sample) [][2]string {

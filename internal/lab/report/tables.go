@@ -42,6 +42,8 @@ var columns = []column{
 	{"plan", "s", "to the first file, median of all depths", func(_ []*group, g *group) float64 { return g.plan }, places(3)},
 	{"limit", "s", "plan + W*", func(_ []*group, g *group) float64 { return g.limit() }, places(3)},
 	{"η", "", "W*/W, planning left out", func(_ []*group, g *group) float64 { return g.eta().mid }, places(2)},
+	{"bare", "s", "plan + the bare requests of the scan, all files at once, nothing decoded", func(_ []*group, g *group) float64 { return g.plan + g.bare }, places(3)},
+	{"η bare", "", "time of the bare requests / W, planning left out", func(_ []*group, g *group) float64 { return g.etaBare() }, places(2)},
 	{"×off", "", "times faster than depth 0", func(all []*group, g *group) float64 { return gain(all, g, "0").mid }, places(1)},
 	{"×1", "", "times faster than depth 1", func(all []*group, g *group) float64 { return gain(all, g, "1").mid }, places(1)},
 	{"r", "", "serial requests a file, the least seen", func(_ []*group, g *group) float64 { return g.physics.Rounds }, places(2)},
