@@ -38,7 +38,8 @@ type Config struct {
 	SpillDir string // of SQL; "" = the system's temporary folder
 	Threads  int    // of one SQL statement; 0 = GOMAXPROCS
 	Logger   *slog.Logger
-	OnEvent  func(source.Event) // see source.Config
+	OnEvent  func(source.Event) // of scans; see source.Config
+	OnStore  func(object.Event) // of every request, retry, resume, hedge; see object.NewMeter
 }
 
 // S3Config is what the user says of the store; an empty field asks the level below: the table, the catalog, then Fallback.

@@ -16,6 +16,7 @@ import (
 	"github.com/lakescan/lakescan/prefetchpool"
 	"github.com/lakescan/lakescan/query"
 	"github.com/lakescan/lakescan/query/duckdb"
+	"github.com/lakescan/lakescan/source"
 )
 
 // ErrClosed answers every call after Close.
@@ -43,7 +44,9 @@ type Client struct {
 	mu struct {
 		sync.Mutex
 		catalogs map[string]*catalog
-		caches   []knownCache // one a table; emptied by Close
+		caches   []knownCache                // one a table; emptied by Close
+		scans    map[*source.Reader]struct{} // open
+		done     ScanTotals                  // of those that are closed
 	}
 }
 
@@ -68,7 +71,7 @@ func Open(ctx context.Context, cfg Config) (_ *Client, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	c := &Client{cfg: cfg, meter: object.NewMeter(nil)}
+	c := &Client{cfg: cfg, meter: object.NewMeter(cfg.OnStore)}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	defer func() {
 		if err != nil {

@@ -3,6 +3,7 @@ package lakescan
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -89,6 +90,7 @@ func (c *Client) openScan(ctx context.Context, name string, r relation, o scanOp
 			release()
 		}
 	}()
+	planning := time.Now()
 	p, err := r.plan(ctx, o, source.NewFetcher(lane, r.store()))
 	if err != nil {
 		return nil, err
@@ -97,11 +99,17 @@ func (c *Client) openScan(ctx context.Context, name string, r relation, o scanOp
 	if order == source.FileOrder {
 		order = c.cfg.Order
 	}
-	return source.Open(ctx, p.tasks(ctx), source.Config{
+	var reader *source.Reader
+	reader, err = source.Open(ctx, p.tasks(ctx), source.Config{
 		Store: r.store(), Lane: lane, Budget: c.budget, Schema: p.schema, Table: r.schema(), Defaults: p.defaults, Depth: depth, Order: order,
 		StopsEarly: o.stopsEarly || o.limit > 0, Limit: p.limit, BatchRows: o.batchRows, Streams: o.streams, KeepDeleted: o.keepDeleted,
-		NoPrune: o.noPrune, FooterTail: c.cfg.FooterTail, Allocator: c.buffers, Logger: c.cfg.Logger, OnEvent: c.cfg.OnEvent, OnClose: release,
+		NoPrune: o.noPrune, FooterTail: c.cfg.FooterTail, Allocator: c.buffers, Logger: c.cfg.Logger, OnEvent: c.cfg.OnEvent, Planned: time.Since(planning),
+		OnClose: func() { release(); c.scanned(reader) },
 	})
+	if err == nil {
+		c.scanning(reader)
+	}
+	return reader, err
 }
 
 // lane is a scan's share of the pool; nil at depth 0, which fetches inline.

@@ -75,9 +75,12 @@ func (n *inline) run(yield func(Batch) bool) (err error) {
 		case errors.Is(err, errStop):
 			return nil
 		case err != nil:
-			return f.fail(err)
+			err = f.fail(err)
+			n.event("error", f, Event{Err: err})
+			return err
 		}
 		n.files++
+		n.event("deliver", f, Event{})
 		if n.left == 0 {
 			return nil
 		}
@@ -86,8 +89,10 @@ func (n *inline) run(yield func(Batch) bool) (err error) {
 }
 
 func (n *inline) read(f *file, yield func(Batch) bool) error {
+	n.event("claim", f, Event{})
 	if f.task.knownEmpty() {
 		n.stats.filesEmpty.Add(1)
+		n.event("empty", f, Event{})
 		return nil
 	}
 	c, err := n.format.open(n.ctx, f)
@@ -95,6 +100,10 @@ func (n *inline) read(f *file, yield func(Batch) bool) error {
 		return err
 	}
 	defer c.close()
+	n.event("open", f, Event{Depth: f.rounds, Duration: f.took})
+	if c.waves() == 0 {
+		n.event("empty", f, Event{})
+	}
 	for i := range c.waves() {
 		wv, err := c.wave(i)
 		if err != nil {
@@ -115,6 +124,9 @@ func (n *inline) wave(f *file, wv wave, yield func(Batch) bool) error {
 	for _, p := range wv.held {
 		p.refs.Add(1)
 	}
+	if len(wv.held) > 0 {
+		n.stats.reused.Add(int64(len(wv.units)))
+	}
 	mine := wv.held
 	defer func() {
 		for _, p := range mine {
@@ -122,7 +134,11 @@ func (n *inline) wave(f *file, wv wave, yield func(Batch) bool) error {
 		}
 		ps.leave()
 	}()
+	before := n.stats.fetchNanos.Load()
 	got, err := n.fetch(f, wv.spans)
+	if err == nil {
+		n.event("wave", f, Event{Bytes: total(wv.spans), Duration: time.Duration(n.stats.fetchNanos.Load() - before)})
+	}
 	mine = append(mine[:len(mine):len(mine)], got...)
 	if err != nil {
 		closeUnits(wv.units)
@@ -136,6 +152,21 @@ func (n *inline) wave(f *file, wv wave, yield func(Batch) bool) error {
 		}
 	}
 	return nil
+}
+
+// event tells the hook of a step with a file, at once.
+func (n *inline) event(name string, f *file, e Event) {
+	if n.cfg.OnEvent != nil {
+		e.Name, e.At, e.Ordinal, e.Location = name, time.Since(n.opened), f.task.Ordinal, f.task.File.Location.Recorded
+		n.cfg.OnEvent(e)
+	}
+}
+
+func total(spans []object.Range) (n int64) {
+	for _, r := range spans {
+		n += r.Len
+	}
+	return n
 }
 
 func closeUnits(us []unit) {

@@ -51,6 +51,11 @@ func Open(ctx context.Context, tasks iter.Seq2[Task, error], cfg Config) (*Reade
 // open is Open with the parts that tests replace.
 func open(ctx context.Context, tasks iter.Seq2[Task, error], cfg Config, f format, workers int) (*Reader, error) {
 	cfg = cfg.withDefaults()
+	if hook := cfg.OnEvent; hook != nil {
+		id := scans.Add(1)
+		cfg.OnEvent = func(e Event) { e.Scan = id; hook(e) }
+		cfg.OnEvent(Event{Name: "begin", Ordinal: -1, Duration: cfg.Planned, Context: ctx})
+	}
 	r := &Reader{cfg: cfg, ctx: ctx}
 	if cfg.Depth == Off {
 		r.inline = newInline(ctx, tasks, cfg, f)
@@ -59,6 +64,9 @@ func open(ctx context.Context, tasks iter.Seq2[Task, error], cfg Config, f forma
 	r.scan = newScan(ctx, tasks, cfg, f, workers)
 	return r, nil
 }
+
+// scans numbers those with an event hook.
+var scans atomic.Uint64
 
 // use claims the reader for one way of reading.
 func (r *Reader) use(mode int32) error {
@@ -220,6 +228,10 @@ func (r *Reader) Close() error {
 		}
 		r.giveBack()
 		r.teardown.Store(int64(time.Since(start)))
+		if r.cfg.OnEvent != nil {
+			s := r.Stats()
+			r.cfg.OnEvent(Event{Name: "end", At: s.Wall, Ordinal: -1, Bytes: s.Bytes, Duration: s.Wall})
+		}
 		if r.cfg.OnClose != nil {
 			r.cfg.OnClose()
 		}

@@ -167,6 +167,9 @@ func (s *scan) launch(ctx context.Context, sl *slot, f *file, c content) (*fligh
 	shared := (&pieces{list: fl.list, account: s.reads.account}).with(wv.held)
 	shared.users.Store(int32(len(wv.units)))
 	fl.users = make([][]int, len(fl.list))
+	if len(wv.held) > 0 {
+		s.stats.reused.Add(int64(len(wv.units)))
+	}
 	for u, un := range wv.units {
 		w := &work{slot: sl, wave: i, unit: un, pieces: shared, undecided: wv.late, held: slices.Clone(wv.held)}
 		for _, k := range wv.needs[u] {

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +16,7 @@ type Stats struct {
 	RowGroups, Pruned  int64         // considered, and ruled out by statistics or selection
 	Requests, Bytes    int64         // at the store's face: retries and hedges below it are counted there (S3GetRequests)
 	OverReadBytes      int64         // fetched between wanted ranges (ParquetOverReadBytes)
+	Reused             int64         // units that the opening's bytes served, wholly or in part (ParquetPartialReadsServed)
 	TailHits, TailMiss int64         // footers that the first read held, and those that needed another (ParquetFooterTailHits/Misses)
 	SizesCorrected     int64         // files whose size is not the recorded one: read with one request more
 	Prefetched         int64         // files opened before the consumer came to them (ObjectStoragePrefetchedReaders)
@@ -73,6 +75,7 @@ func (s Stats) Add(o Stats) Stats {
 		{&s.Requests, &o.Requests},
 		{&s.Bytes, &o.Bytes},
 		{&s.OverReadBytes, &o.OverReadBytes},
+		{&s.Reused, &o.Reused},
 		{&s.TailHits, &o.TailHits},
 		{&s.TailMiss, &o.TailMiss},
 		{&s.SizesCorrected, &o.SizesCorrected},
@@ -121,20 +124,22 @@ const maxDepthLog = 256
 
 // Event is one step of a scan, for logs and traces.
 type Event struct {
-	Name     string        // claim, open, wave, ready, empty, deliver, wait, depth, error
+	Scan     uint64        // which scan: unique in this process
+	Name     string        // begin, claim, open, wave, ready, empty, deliver, wait, depth, error, end
 	At       time.Duration // since Open
 	Ordinal  int           // of the file, -1 = none
 	Location string
 	Bytes    int64
-	Duration time.Duration // open, wave: of the reads, from admission to the last byte; wait: of the consumer
+	Duration time.Duration // begin: Config.Planned; open, wave: of the reads, from admission to the last byte; wait: of the consumer; end: of the scan
 	Depth    int           // claim: files ahead; open: serial rounds of reads; depth: the new one
 	Err      error
+	Context  context.Context // of begin: the scan's own, so that a trace finds its parent; else nil
 }
 
 // counters are what several goroutines add to.
 type counters struct {
 	requests, bytes, overRead        atomic.Int64
-	tailHits, tailMiss               atomic.Int64
+	tailHits, tailMiss, reused       atomic.Int64
 	sizesCorrected                   atomic.Int64
 	rowGroups, pruned                atomic.Int64
 	fetchNanos, decodeNanos          atomic.Int64
@@ -145,6 +150,7 @@ type counters struct {
 
 func (c *counters) fill(s *Stats) {
 	s.Requests, s.Bytes, s.OverReadBytes = c.requests.Load(), c.bytes.Load(), c.overRead.Load()
+	s.Reused = c.reused.Load()
 	s.TailHits, s.TailMiss = c.tailHits.Load(), c.tailMiss.Load()
 	s.SizesCorrected = c.sizesCorrected.Load()
 	s.RowGroups, s.Pruned = c.rowGroups.Load(), c.pruned.Load()

@@ -31,6 +31,7 @@ var allowed = map[string][]string{
 	"query":               {"iceberg", "source", "expr", "memory", "object", "parquet"},
 	"":                    {"iceberg", "source", "prefetchpool", "parquet", "object", "expr", "memory", "query", "index", "projection", "failpoints"},
 	"config":              {"", "iceberg", "source", "prefetchpool", "object", "expr", "memory", "query"},
+	"tracing":             {"", "source", "object"},
 	"metrics":             {"", "source", "object", "prefetchpool", "memory"},
 	"cmd":                 {"*"},
 	"internal":            {"*"},
@@ -47,7 +48,7 @@ var (
 	scanPath  = []string{"source", "iceberg", "parquet", "object", "object/s3", "prefetchpool", "expr", "memory"}
 	forbidden = []string{
 		"github.com/duckdb/", "github.com/apache/iceberg-go", "google.golang.org/grpc", "github.com/aws/", "github.com/Shopify/toxiproxy",
-		"github.com/versity/", "github.com/spf13/", "github.com/apache/arrow-go/v18/parquet/pqarrow", "github.com/apache/arrow-go/v18/arrow/flight",
+		"github.com/versity/", "github.com/prometheus/", "go.opentelemetry.io/", "github.com/spf13/", "github.com/apache/arrow-go/v18/parquet/pqarrow", "github.com/apache/arrow-go/v18/arrow/flight",
 	}
 )
 
