@@ -25,8 +25,10 @@ store in another. docs/experiments.md explains the experiments and the plots.
   lakescan bench cmp out/before out/after`
 
 func (a *app) benchCmd() *cobra.Command {
-	cmd := &cobra.Command{Use: "bench", Short: "measure scans over slow links, and draw what came out", Long: benchLong, GroupID: "other", Args: noSuchCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd := &cobra.Command{
+		Use: "bench", Short: "measure scans over slow links, and draw what came out", Long: benchLong, GroupID: "other", Args: noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
 	cmd.AddCommand(a.benchRunCmd(), a.benchReportCmd(), a.benchCmpCmd(), a.benchJobCmd(), a.benchStoreCmd())
 	return cmd
 }
@@ -49,10 +51,14 @@ func (a *app) benchRunCmd() *cobra.Command {
 	return cmd
 }
 
-// oneArg demands exactly one argument.
-func oneArg(what, example string) cobra.PositionalArgs {
+// oneArg demands exactly one argument, someArgs at least one.
+func oneArg(what, example string) cobra.PositionalArgs { return argsOf(1, what, example) }
+
+func someArgs(what, example string) cobra.PositionalArgs { return argsOf(1<<20, what, example) }
+
+func argsOf(most int, what, example string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
+		if len(args) == 0 || len(args) > most {
 			return exit.Usagef("%s needs %s", cmd.CommandPath(), what).WithHint("%s", example)
 		}
 		return nil

@@ -16,14 +16,22 @@ import (
 
 func (a *app) benchReportCmd() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "report DIR|FILE", Short: "one page, plots and tables of results", Args: oneArg("a folder of results", "lakescan bench report out/smoke"),
-		Long: "Makes report.html (opens without a network), plots/*.png in light and dark, cells.csv and samples.csv of a folder of results, or of the\nfolder of a samples.jsonl.\n\n  lakescan bench report out/smoke\n  lakescan bench report out/smoke -o docs/report/smoke\n  lakescan bench report out/smoke/samples.jsonl",
+		Use: "report DIR|FILE...", Short: "one page, plots and tables of results", Args: someArgs("a folder of results", "lakescan bench report out/smoke"),
+		Long: "Makes report.html (opens without a network), plots/*.png in light and dark, cells.csv and samples.csv of a folder of results, or of the\nfolder of a samples.jsonl.\n\n  lakescan bench report out/smoke\n  lakescan bench report out/smoke -o docs/report/smoke\n  lakescan bench report out/*",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.setup(cmd); err != nil {
 				return err
 			}
 			to, _ := cmd.Flags().GetString("dir")
-			return a.benchReport(args[0], to)
+			if to != "" && len(args) > 1 {
+				return exit.Usagef("--dir is one folder, and %d results were given", len(args))
+			}
+			for _, from := range args {
+				if err := a.benchReport(from, to); err != nil {
+					return err
+				}
+			}
+			return nil
 		},
 	}
 	cmd.Flags().StringP("dir", "o", "", "`folder` of the report (default: beside the samples)")

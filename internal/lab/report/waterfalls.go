@@ -62,8 +62,12 @@ func waterfall(g *group) (chart, bool) {
 		Title: "One scan, file by file: " + depthName(g.cell.Depth), Subtitle: fmt.Sprintf("%s: %.2f s", what(facet{groups: []*group{g}}, ""), s.Wall/1000),
 		Label: "time since the call of Scan, " + unit, RowLabel: "file", RowNames: func(i int) string { return strconv.Itoa(i) }, Max: s.Wall / scale,
 		Kinds: []draw.Kind{
-			{Name: "queued", Color: draw.Wait}, {Name: "footer", Color: draw.Series0 + 3}, {Name: "data", Color: draw.Series0},
-			{Name: "decoding", Color: draw.Series0 + 1}, {Name: "ready", Color: draw.Turn}, {Name: "consumed", Color: draw.Series0 + 2},
+			{Name: "queued", Color: draw.Wait},
+			{Name: "footer", Color: draw.Series0 + 3},
+			{Name: "data", Color: draw.Series0},
+			{Name: "decoding", Color: draw.Series0 + 1},
+			{Name: "ready", Color: draw.Turn},
+			{Name: "consumed", Color: draw.Series0 + 2},
 		},
 	}
 	inline := s.Plan < 0
