@@ -141,6 +141,15 @@ func TestL08_DeletionVectors(t *testing.T) {
 }
 
 // What cannot be applied is refused by name, once it would apply to a file that is read; never passed over.
+// A vector applies to data of its own commit: a writer may add a file and delete rows of it in one step.
+func TestL08_VectorOfTheDatasOwnCommit(t *testing.T) {
+	t.Parallel()
+	b := icetable.New(t, 3, kv...)
+	b.Commit("overwrite", dataIn(0, data("new", 10), data("other", 10)), deletesIn(0, vectorOf("dv", at+"new", 4)))
+	table, _ := load(t, b)
+	wantLines(t, scan(t, table, ""), "new vector dv@4+40", "other")
+}
+
 func TestL09_DeletesThatCannotBeApplied(t *testing.T) {
 	t.Parallel()
 	orc, secret, floats := positions("x.orc", at+"f"), equality("e.enc", []int64{1}), equality("e.float", []int64{5})

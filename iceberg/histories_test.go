@@ -116,7 +116,7 @@ func (w *world) step() {
 			case 2:
 				w.positions(add, before)
 			case 3:
-				w.vector(add, before)
+				w.vector(add, w.live())
 			case 4:
 				w.compact(add, before[w.r.IntN(len(before))])
 			}
@@ -175,10 +175,14 @@ func (w *world) positions(add func(int, bool, manifest.Written), before []*world
 	add(target.spec, true, positions(name, referenced, target.tuple()...))
 }
 
-// vector replaces all position deletes of a file; an older vector of it is removed from its manifest.
-func (w *world) vector(add func(int, bool, manifest.Written), before []*worldFile) {
-	f := before[w.r.IntN(len(before))]
-	if f.dv != "" || f.gone || f.seq >= w.seq {
+// vector replaces all position deletes of a file, which may be one of the same commit; an older vector of it is removed from
+// its manifest.
+func (w *world) vector(add func(int, bool, manifest.Written), live []*worldFile) {
+	if len(live) == 0 {
+		return
+	}
+	f := live[w.r.IntN(len(live))]
+	if f.dv != "" {
 		return
 	}
 	f.dv = w.name("v")
