@@ -11,7 +11,7 @@ PKGS     := ./...
 TESTFLAGS ?= -timeout 10m
 export CGO_ENABLED ?= 1
 
-.PHONY: all build pure tpch demo test test-pure lint race assert integration differential faults cases cases-list bench-smoke mutants mutations fuzz-smoke tools docs clean help
+.PHONY: all build pure tpch demo test test-pure lint race assert integration differential faults cases cases-list bench-smoke bench-plan bench-deletes histories mutants mutations fuzz-smoke tools docs clean help
 all: build
 
 build: $(BIN)/lakescan $(BIN)/lakescan-demo ## both programs, with the SQL engine (needs a C compiler)
@@ -93,6 +93,20 @@ fuzz-smoke: ## each fuzz target for a moment
 bench-smoke: $(BIN)/lakescan ## each benchmark once, and the latency laboratory in small
 	rm -rf out/smoke && $(BIN)/lakescan bench run experiments/smoke.yaml -o out/smoke
 	$(GO) test -run '^$$' -bench . -benchtime 1x -tags $(TAGS) $(PKGS)
+
+# PLANBENCH="-pairs 2" or PLANBENCH=-smoke for less.
+bench-plan: ## planning, its latency and memory, limits, table metadata, against iceberg-go and PyIceberg in the same run
+	integration/prepare.sh python
+	@mkdir -p $(BIN)
+	. integration/env.sh && cd interop/planbench && $(GO) run . -python "$$LAKESCAN_TOOLS/python/bin/python" -json $(CURDIR)/$(BIN)/bench-plan.json -sections plan,latency,memory,metadata,limit $(PLANBENCH)
+
+bench-deletes: ## 3 million position deletes, 200 equality-delete files, against iceberg-go and PyIceberg in the same run
+	integration/prepare.sh python
+	@mkdir -p $(BIN)
+	. integration/env.sh && cd interop/planbench && $(GO) run . -python "$$LAKESCAN_TOOLS/python/bin/python" -json $(CURDIR)/$(BIN)/bench-deletes.json -sections deletes $(PLANBENCH)
+
+histories: ## live rows of 10 000 random tables against set algebra
+	$(GO) test -count=1 -timeout 60m -run TestP4_ ./iceberg -args -histories 10000
 
 tools: ## the servers and linters that tests use, at their pinned versions
 	integration/prepare.sh
