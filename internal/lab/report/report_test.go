@@ -181,3 +181,21 @@ func TestNoSamples(t *testing.T) {
 		t.Errorf("an empty folder gave %v", err)
 	}
 }
+
+// A file's row has no gap, and a file that came with one answer has data, not a footer.
+func TestBarsOfAFile(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		file lab.File
+		want string
+	}{
+		"two rounds": {lab.File{Claimed: 0, Admitted: 1, Opened: 3, Asked: 4, Fetched: 8, Ready: 9, Delivered: 11, Done: 12}, "[{0 1 0} {1 3 1} {3 4 0} {4 8 2} {8 9 3} {9 11 4} {11 12 5}]"},
+		"one answer": {lab.File{Claimed: 0, Admitted: 0, Opened: 3, Asked: -1, Fetched: 3, Ready: 5, Delivered: 5, Done: 6}, "[{0 3 2} {3 5 3} {5 6 5}]"},
+		"not seen":   {lab.File{Claimed: -1, Admitted: -1, Opened: -1, Asked: -1, Fetched: -1, Ready: -1, Delivered: 5, Done: 6}, "[]"},
+		"in advance": {lab.File{Claimed: 0, Admitted: 1, Opened: 3, Asked: 3, Fetched: 9, Ready: 7, Delivered: 9, Done: 12}, "[{0 1 0} {1 3 1} {3 9 2} {9 12 5}]"},
+	} {
+		if got := fmt.Sprint(bars(c.file)); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}

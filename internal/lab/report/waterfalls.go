@@ -86,7 +86,7 @@ func waterfall(g *group) (chart, bool) {
 		}
 		w.Rows = append(w.Rows, row)
 	}
-	caption := "The run with the median time. A file is claimed when its row begins. Its footer (of a small file: everything), then its data wait for a slot and are fetched; its first rows are decoded once a processor is free, are ready, and are consumed in order."
+	caption := "The run with the median time. A file is claimed when its row begins. Its footer, then its data wait for a slot and are fetched (of a small file: both at once); its first rows are decoded once a processor is free, are ready, and are consumed in order."
 	if inline {
 		w.Kinds = make([]draw.Kind, barUse+1)
 		w.Kinds[barFetch] = draw.Kind{Name: "fetched and decoded", Color: draw.Series0}
@@ -99,11 +99,15 @@ func waterfall(g *group) (chart, bool) {
 // bars of a file of a scan with look-ahead; stretches that were not seen are left out.
 func bars(f lab.File) []draw.Bar {
 	var out []draw.Bar
+	first := barOpen
+	if f.Asked < 0 { // the first answer held everything
+		first = barFetch
+	}
 	at := f.Claimed
 	for _, step := range []struct {
 		to   float64
 		kind int
-	}{{f.Admitted, barSlot}, {f.Opened, barOpen}, {f.Asked, barSlot}, {f.Fetched, barFetch}, {f.Ready, barDecode}, {f.Delivered, barTurn}, {f.Done, barUse}} {
+	}{{f.Admitted, barSlot}, {f.Opened, first}, {f.Asked, barSlot}, {f.Fetched, barFetch}, {f.Ready, barDecode}, {f.Delivered, barTurn}, {f.Done, barUse}} {
 		if step.to < 0 || at < 0 {
 			continue
 		}
