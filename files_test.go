@@ -2,8 +2,10 @@ package lakescan
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -132,4 +134,64 @@ func TestPlainFiles(t *testing.T) {
 func isTarget(err error) bool {
 	_, ok := errors.AsType[*TargetError](err)
 	return ok
+}
+
+// With a hint, rows that fail the filter may come, and rows that pass always do, in order; a filter that keeps few rows is applied all the same.
+func TestFilterHint(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir() + "/a.parquet"
+	schema := arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}, {Name: "s", Type: arrow.BinaryTypes.String}}, nil)
+	var rows strings.Builder
+	rows.WriteString("[")
+	const all = 20_000
+	for i := range all {
+		if i > 0 {
+			rows.WriteByte(',')
+		}
+		fmt.Fprintf(&rows, `{"n":%d,"s":"row %d"}`, i*7919%all, i)
+	}
+	rows.WriteString("]")
+	writeParquet(t, path, schema, rows.String())
+	c, err := Open(t.Context(), Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	read := func(where string, hint bool) (passed []string, total int64) {
+		r, err := c.Scan(t.Context(), path, Where(expr.MustParse(where)), func(o *scanOptions) { o.filterHint = hint })
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		var most, least int64 = all, 0
+		if _, err := fmt.Sscanf(where, "n >= %d AND n < %d", &least, &most); err != nil {
+			t.Fatal(err)
+		}
+		for b, err := range r.All() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			total += b.Record.NumRows()
+			n, s := b.Record.Column(0).(*array.Int64), b.Record.Column(1).(*array.String)
+			for i := range n.Len() {
+				if v := n.Value(i); v >= least && v < most {
+					passed = append(passed, strings.Clone(s.Value(i)))
+				}
+			}
+		}
+		return passed, total
+	}
+	for _, where := range []string{"n >= 10000 AND n < 20000", "n >= 5 AND n < 9", "n >= 0 AND n < 20000"} {
+		want, exact := read(where, false)
+		if int64(len(want)) != exact {
+			t.Fatalf("%s: %d rows, %d pass", where, exact, len(want))
+		}
+		got, total := read(where, true)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %d rows pass with the hint, %d without", where, len(got), len(want))
+		}
+		if few := exact < 100; few && total != exact || !few && total != all {
+			t.Errorf("%s: %d rows delivered for %d", where, total, exact)
+		}
+	}
 }

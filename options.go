@@ -27,6 +27,7 @@ type scanOptions struct {
 	noPrune       bool
 	noMetadata    bool
 	stopsEarly    bool
+	filterHint    bool // the engine filters itself
 	keepDeleted   bool
 }
 

@@ -144,6 +144,7 @@ func (t *sqlTable) Open(ctx context.Context, n query.Need) (query.Reader, error)
 func (t *sqlTable) options(n query.Need) scanOptions {
 	o := t.scan
 	o.columns, o.filter, o.limit, o.stopsEarly = n.Columns, n.Filter, n.Limit, n.StopsEarly
+	o.filterHint = o.limit == 0 // a limit counts rows that pass
 	if o.columns == nil {
 		o.columns = []string{} // no column at all, where nil means every one
 	}

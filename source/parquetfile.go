@@ -30,6 +30,7 @@ type parquetFormat struct {
 	rate    func() prefetchpool.Rate
 	tails   tails
 	late    lateness
+	hints   hints
 	deletes deleteSets
 }
 

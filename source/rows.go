@@ -84,6 +84,11 @@ func (u *parquetUnit) decode(ctx context.Context, col int, b *pieces) error {
 // narrow evaluates the filter on its columns, so that the others are decoded for the rows that are left, and perhaps not
 // fetched at all.
 func (u *parquetUnit) narrow(context.Context) ([]object.Range, error) {
+	hint := u.c.format.cfg.FilterHint
+	u.filtered = hint
+	if hint && !u.c.format.hints.wants() {
+		return u.rest()
+	}
 	rec, ok, err := u.u.FilterBatch()
 	if err != nil {
 		return nil, err
@@ -91,6 +96,13 @@ func (u *parquetUnit) narrow(context.Context) ([]object.Range, error) {
 	if ok {
 		err = u.c.filter.evaluate(rec, &u.c.filter.early, func(s *eval.Selection) error {
 			u.filtered = true
+			if hint {
+				pays := worthNarrowing(s.Words(), s.Len(), s.Count())
+				u.c.format.hints.learn(pays)
+				if !pays {
+					return nil
+				}
+			}
 			if s.All() {
 				return nil
 			}
@@ -102,6 +114,11 @@ func (u *parquetUnit) narrow(context.Context) ([]object.Range, error) {
 		}
 	}
 	u.c.format.late.learn(u.u.Rows() == 0)
+	return u.rest()
+}
+
+// rest are the ranges of the columns that the filter does not read, for the rows that are left.
+func (u *parquetUnit) rest() ([]object.Range, error) {
 	if !u.two || u.u.Rows() == 0 {
 		return nil, nil
 	}
@@ -274,7 +291,7 @@ func (c *parquetFile) shape(rec arrow.RecordBatch, o Origin, filtered bool) (Bat
 		return Batch{}, err
 	}
 	keep := rowsel.Selection{}
-	if c.filter.expr != nil && !filtered {
+	if c.filter.expr != nil && !filtered && !c.format.cfg.FilterHint {
 		full := array.NewRecordBatch(rec.Schema(), cols, int64(rows))
 		err := c.filter.evaluate(full, &c.filter.late, func(s *eval.Selection) error {
 			if !s.All() {

@@ -132,6 +132,7 @@ type Config struct {
 	Streams     int                  // consumers that Feed drives; 0 = 1
 	Order       Order
 	KeepDeleted bool
+	FilterHint  bool               // the consumer applies the filters of tasks itself: rows that fail them may be delivered, where leaving them out costs more
 	NoPrune     bool               // read row groups and pages that statistics rule out; rows do not depend on it
 	FooterTail  int64              // bytes of the first read of a large file; 0 = by what the scan's footers needed
 	Allocator   arrowmem.Allocator // gives zeros, unless it has a method Cleared that gives one which does (parquet/pool); nil = Arrow's
