@@ -63,8 +63,9 @@ func (t *Table) Plan(ctx context.Context, s ScanSpec) (*Plan, error) {
 		return nil, err
 	}
 	if text := at.meta.Properties[nameMapping]; text != "" {
-		// A mapping that cannot be read matters only to files without field ids, and source refuses those that have none.
-		p.cfg.Names, _ = resolve.ParseNames([]byte(text))
+		if p.cfg.Names, err = resolve.ParseNames([]byte(text)); err != nil {
+			p.cfg.Names = resolve.UnreadableNames(err)
+		}
 	}
 	if p.cfg.Fetcher == nil {
 		p.cfg.Fetcher = inline{at.store}

@@ -77,6 +77,13 @@ func TestL19_FilesWithoutIDs(t *testing.T) {
 	if !errors.Is(err, resolve.ErrNoIDs) || !strings.Contains(err.Error(), "schema.name-mapping.default") || len(rows) > 0 {
 		t.Errorf("%d rows, error %v", len(rows), err)
 	}
+	// A mapping that cannot be read is none: the error says so, where a file needs it.
+	b = build()
+	b.Properties["schema.name-mapping.default"] = mapping[1:]
+	rows, err = b.Rows(t, iceberg.ScanSpec{})
+	if !errors.Is(err, resolve.ErrInvalid) || errors.Is(err, resolve.ErrNoIDs) || !strings.Contains(err.Error(), "schema.name-mapping.default cannot be read") || len(rows) > 0 {
+		t.Errorf("%d rows, error %v", len(rows), err)
+	}
 }
 
 func TestL20_ListsByStructure(t *testing.T) {

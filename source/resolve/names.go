@@ -19,7 +19,12 @@ const maxDepth = 64
 type Names struct {
 	root  level
 	plain bool
+	bad   error // why the mapping cannot be read
 }
+
+// UnreadableNames is a mapping that could not be read: it matters only to files without field ids, whose columns it should have
+// named, and these are refused with err.
+func UnreadableNames(err error) *Names { return &Names{bad: err} }
 
 // PlainNames is the mapping of files that belong to no table: a column is found by its id where schema and file have one, else by its
 // name. The ids of the schema may be made up (MakeIDs), so that predicates can be bound.

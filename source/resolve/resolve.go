@@ -146,9 +146,13 @@ func (r *resolver) field(want arrow.Field, s scope, at []string, depth int) (par
 	if found != nil {
 		return r.read(want, *found, scope{path: join(s.path, found.Name), names: names}, at, depth)
 	}
-	if !r.hasIDs && r.in.Names == nil {
+	if !r.hasIDs && (r.in.Names == nil || r.in.Names.bad != nil) {
 		if id, ok := expr.FieldID(want); ok {
 			if _, constant := r.in.Constants[id]; !constant {
+				if r.in.Names != nil {
+					return parquet.Column{}, r.fail(want, at, "the file has no field ids, and the table property "+
+						"schema.name-mapping.default cannot be read: "+r.in.Names.bad.Error(), ErrInvalid)
+				}
 				return parquet.Column{}, r.fail(want, at, "the file has no field ids; set the table property "+
 					"schema.name-mapping.default to say which of its columns is which", ErrNoIDs)
 			}
