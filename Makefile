@@ -11,7 +11,7 @@ PKGS     := ./...
 TESTFLAGS ?= -timeout 10m
 export CGO_ENABLED ?= 1
 
-.PHONY: all build pure tpch demo test test-pure lint race assert integration differential faults cases cases-list bench-smoke bench-plan bench-deletes histories mutants mutations fuzz-smoke tools docs clean help
+.PHONY: all build pure tpch demo test test-pure lint race assert integration differential faults cases cases-list bench-smoke bench-parquet bench-plan bench-deletes histories mutants mutations fuzz-smoke tools docs clean help
 all: build
 
 build: $(BIN)/lakescan $(BIN)/lakescan-demo ## both programs, with the SQL engine (needs a C compiler)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 
@@ -24,7 +25,8 @@ type spec struct {
 	v2    bool // version 2 pages, delta and split encodings
 	page  int64
 	index bool
-	float bool
+	plain bool  // no dictionaries
+	batch int64 // values between looks at the page's size; 0 = many
 }
 
 const chunkRows = 65536
@@ -35,7 +37,7 @@ func write(s spec) ([]byte, error) {
 	schema := gen.schema
 	opts := []parquet.WriterProperty{
 		parquet.WithCompression(s.codec), parquet.WithMaxRowGroupLength(s.group), parquet.WithStats(true),
-		parquet.WithBatchSize(chunkRows),
+		parquet.WithBatchSize(cmp.Or(s.batch, chunkRows)),
 	}
 	if s.page > 0 {
 		opts = append(opts, parquet.WithDataPageSize(s.page))
@@ -52,6 +54,9 @@ func write(s spec) ([]byte, error) {
 				opts = append(opts, parquet.WithEncodingFor(f.Name, parquet.Encodings.ByteStreamSplit))
 			}
 		}
+	}
+	if s.plain {
+		opts = append(opts, parquet.WithDictionaryDefault(false))
 	}
 	if s.index {
 		opts = append(opts, parquet.WithPageIndexEnabled(true))

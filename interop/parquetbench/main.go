@@ -2,6 +2,7 @@
 // The line "floor" decompresses all pages and does nothing else.
 //
 //	GOMAXPROCS=1 go run . -rounds 7 -files lineitem
+//	go run . -report                                    everything beside DuckDB, with the targets, as Markdown (make bench-parquet)
 package main
 
 import (
@@ -28,19 +29,20 @@ func specs(scale float64) []spec {
 		{name: "lineitem snappy", kind: "lineitem", rows: n(1 << 20), group: 122880, codec: sn},
 		{name: "lineitem plain", kind: "lineitem", rows: n(1 << 20), group: 122880, codec: un},
 		{name: "lineitem zstd v2 delta split", kind: "lineitem", rows: n(1 << 20), group: 122880, codec: z, v2: true},
-		{name: "lineitem zstd small pages", kind: "lineitem", rows: n(1 << 20), group: 122880, codec: z, page: 64 << 10},
+		{name: "lineitem zstd small pages", kind: "lineitem", rows: n(1 << 20), group: 122880, codec: z, page: 64 << 10, batch: 1024},
 		{name: "log zstd", kind: "log", rows: n(1 << 19), group: 122880, codec: z},
 		{name: "log snappy", kind: "log", rows: n(1 << 19), group: 122880, codec: sn},
 		{name: "log plain", kind: "log", rows: n(1 << 19), group: 122880, codec: un},
 		{name: "wide zstd", kind: "wide", rows: n(300000), group: 1 << 20, codec: z},
+		{name: "wide zstd no dictionary", kind: "wide", rows: n(300000), group: 1 << 20, codec: z, plain: true},
 		{name: "wide snappy", kind: "wide", rows: n(300000), group: 1 << 20, codec: sn},
 		{name: "nested zstd", kind: "nested", rows: n(1 << 18), group: 122880, codec: z},
 	}
 }
 
-func readers() []reader {
+func readers(unit int64) []reader {
 	return []reader{
-		{"own", func(b []byte, s spec) (int64, error) { return own(b, nil, 1, parquet.Options{}) }},
+		{"own", func(b []byte, s spec) (int64, error) { return own(b, nil, 1, parquet.Options{UnitBytes: unit}) }},
 		{"floor", func(b []byte, s spec) (int64, error) { return floor(b, -1) }},
 		{"arrow-go", func(b []byte, s spec) (int64, error) { return arrowGo(b, nil) }},
 		{"parquet-go", func(b []byte, s spec) (int64, error) { return parquetGo(b) }},
@@ -55,6 +57,8 @@ func main() {
 	workers := flag.Bool("workers", false, "compare one and two goroutines, wall clock")
 	column := flag.String("column", "", "with -each: only this column")
 	profile := flag.String("profile", "", "write a CPU profile of all runs")
+	markdown := flag.Bool("report", false, "everything, with DuckDB and the targets, as Markdown")
+	unit := flag.Int64("unit", 0, "bytes of a unit, 0 = the default")
 	each := flag.Bool("each", false, "time every column by itself, least of the rounds")
 	flag.Parse()
 	startProfile := func() {
@@ -66,6 +70,13 @@ func main() {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
+	}
+	if *markdown {
+		if err := report(*scale, *only, *rounds); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
 	}
 	defer pprof.StopCPUProfile()
 	for _, s := range specs(*scale) {
@@ -82,7 +93,7 @@ func main() {
 		} else if err == nil && *workers {
 			err = twoWorkers(s, b, *rounds)
 		} else if err == nil {
-			err = measure(s, b, *rounds, *with)
+			err = measure(s, b, *rounds, *with, *unit)
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, s.name, err)
@@ -98,8 +109,8 @@ func cpu() time.Duration {
 }
 
 // measure runs the readers in turn, so that a busy machine harms all alike.
-func measure(s spec, b []byte, rounds int, with string) error {
-	rs := readers()
+func measure(s spec, b []byte, rounds int, with string, unit int64) error {
+	rs := readers(unit)
 	if with != "" {
 		rs = slices.DeleteFunc(rs, func(r reader) bool { return !slices.Contains(strings.Split(with, ","), r.name) })
 	}

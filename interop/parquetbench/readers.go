@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -32,11 +33,15 @@ type inMemory []byte
 func (m inMemory) Slice(off, n int64) ([]byte, error) { return m[off : off+n], nil }
 
 func own(b []byte, columns []string, workers int, o parquet.Options) (int64, error) {
+	return ownWith(b, columns, workers, o, recycled)
+}
+
+func ownWith(b []byte, columns []string, workers int, o parquet.Options, mem memory.Allocator) (int64, error) {
 	f, _, err := parquet.ParseFooter(b, int64(len(b)), 0)
 	if err != nil {
 		return 0, err
 	}
-	o.Allocator = recycled
+	o.Allocator = mem
 	r, err := f.Bind(columnsOf(f.Schema(), columns), nil, o)
 	if err != nil {
 		return 0, err
@@ -53,7 +58,12 @@ func own(b []byte, columns []string, workers int, o parquet.Options) (int64, err
 }
 
 func ownGroup(r *parquet.Reader, rg int, b parquet.Bytes, workers int) (rows int64, err error) {
-	units, err := r.Open(rg, parquet.RowSelection{})
+	return decodeGroup(context.Background(), r, rg, parquet.RowSelection{}, b, workers)
+}
+
+// decodeGroup reads the selected rows of a row group by a few goroutines.
+func decodeGroup(ctx context.Context, r *parquet.Reader, rg int, sel parquet.RowSelection, b parquet.Bytes, workers int) (rows int64, err error) {
+	units, err := r.Open(rg, sel)
 	if err != nil {
 		return 0, err
 	}
@@ -69,7 +79,7 @@ func ownGroup(r *parquet.Reader, rg int, b parquet.Bytes, workers int) (rows int
 						errs <- nil
 						return
 					}
-					if err := u.Decode(context.Background(), cols[i], b); err != nil {
+					if err := u.Decode(ctx, cols[i], b); err != nil {
 						errs <- err
 						return
 					}
@@ -129,8 +139,8 @@ func column(f arrow.Field, parent []string) parquet.Column {
 	return c
 }
 
-// floor decompresses every page of a column (-1: of all) and does nothing else.
-func floor(b []byte, only int) (int64, error) {
+// floor decompresses every page of some columns (-1: of all) and does nothing else.
+func floor(b []byte, only ...int) (int64, error) {
 	f, _, err := parquet.ParseFooter(b, int64(len(b)), 0)
 	if err != nil {
 		return 0, err
@@ -139,7 +149,7 @@ func floor(b []byte, only int) (int64, error) {
 	var buf []byte
 	for rg := range f.RowGroups() {
 		for i := range f.Tree().Leaves {
-			if only >= 0 && i != only {
+			if only[0] >= 0 && !slices.Contains(only, i) {
 				continue
 			}
 			off, n, err := f.ChunkRange(rg, i)
@@ -246,5 +256,3 @@ func parquetGoChunk(c pq.ColumnChunk, values []pq.Value) error {
 		pq.Release(p)
 	}
 }
-
-var _ = memory.DefaultAllocator
