@@ -109,6 +109,7 @@ func (a *app) takeSamples(cmd *cobra.Command, m *lab.Matrix, dir string) (err er
 	again := func(ctx context.Context, args ...string) *exec.Cmd {
 		c := exec.CommandContext(ctx, self, append([]string{"bench"}, args...)...)
 		c.Env = a.env
+		detach(c)
 		return c
 	}
 	stack, err := a.benchStack(ctx, m, again)
@@ -147,7 +148,6 @@ func (a *app) benchStack(ctx context.Context, m *lab.Matrix, again func(context.
 	}
 	cmd := again(context.WithoutCancel(ctx), "store") // it ends with its standard input
 	cmd.Stderr = a.stderr
-	detach(cmd)
 	return lab.StartServed(ctx, cmd)
 }
 
