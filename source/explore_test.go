@@ -343,12 +343,13 @@ func TestL75_OneSlowFileDoesNotGrowTheBuffer(t *testing.T) {
 	}
 }
 
-// TestI8_SmallScanBesideADeepOne: at most twice as long as alone.
+// TestI8_SmallScanBesideADeepOne: scans of 10 and of 70 files take at most twice as long beside a scan of depth 256 as alone. A small
+// scan meets the deep one's requests of the moment, which are not taken back.
 func TestI8_SmallScanBesideADeepOne(t *testing.T) {
 	t.Parallel()
-	scan := func(t *testing.T, beside bool) (took time.Duration) {
+	scan := func(t *testing.T, n int, beside bool) (took time.Duration) {
 		synctest.Test(t, func(t *testing.T) {
-			files := make([]fakeFile, 300)
+			files := make([]fakeFile, 600)
 			for i := range files {
 				files[i] = fakeFile{rounds: 1, tail: 64 << 10, waves: []int64{2 << 20}, rows: 1, columns: 1}
 			}
@@ -356,7 +357,7 @@ func TestI8_SmallScanBesideADeepOne(t *testing.T) {
 			g := newRig(t, 64, 2<<30, files, link)
 			small := func(yield func(Task, error) bool) {
 				for task := range g.tasks() {
-					if task.Ordinal == 10 || !yield(task, nil) {
+					if task.Ordinal == n || !yield(task, nil) {
 						return
 					}
 				}
@@ -377,16 +378,103 @@ func TestI8_SmallScanBesideADeepOne(t *testing.T) {
 			}
 			took = time.Since(start)
 			if beside {
+				start = time.Now()
 				_ = deep.Close()
-				<-done
+				if took := time.Since(start); took > 10*ms {
+					t.Errorf("Close of the deep scan took %v", took)
+				}
+				if err := <-done; err == nil {
+					t.Error("the deep scan was over before the small one: it was no neighbour")
+				}
 			}
 			g.check()
 		})
 		return took
 	}
-	alone, beside := scan(t, false), scan(t, true)
-	t.Logf("alone %v, beside a scan of depth 256 %v", alone, beside)
-	if beside > 2*alone+alone/10 { // the deep scan's requests of the moment are not taken back
-		t.Errorf("%v beside a deep scan, %v alone", beside, alone)
+	for _, n := range []int{10, 70} {
+		alone, beside := scan(t, n, false), scan(t, n, true)
+		t.Logf("%d files: alone %v, beside a scan of depth 256 %v", n, alone, beside)
+		if beside > 2*alone+alone/10 {
+			t.Errorf("%d files: %v beside a deep scan, %v alone", n, beside, alone)
+		}
 	}
+}
+
+// TestI6_CloseBesideAFullPool: every slot is another scan's, for ever; Close of this one, in whatever state it is, takes no time.
+func TestI6_CloseBesideAFullPool(t *testing.T) {
+	t.Parallel()
+	for _, d := range depths[1:] {
+		for _, after := range []time.Duration{0, ms, time.Hour} {
+			synctest.Test(t, func(t *testing.T) {
+				g := newRig(t, 8, 1<<30, randomFiles(rand.New(rand.NewPCG(2, 2)), 40), &fakeStore{read: func(ctx context.Context, _ object.Location, _ object.Range) error {
+					<-ctx.Done()
+					return ctx.Err()
+				}})
+				other := g.open(t.Context(), g.tasks(), 64, nil)
+				time.Sleep(ms)
+				r := g.open(t.Context(), g.tasks(), d, nil)
+				done := make(chan error, 1)
+				go func() {
+					_, err := r.Next(t.Context())
+					done <- err
+				}()
+				time.Sleep(after)
+				start := time.Now()
+				_ = r.Close()
+				if took := time.Since(start); took > 0 {
+					t.Errorf("depth %v after %v: Close took %v", d, after, took)
+				}
+				if err := <-done; !errors.Is(err, ErrClosed) {
+					t.Errorf("the consumer got %v", err)
+				}
+				_ = other.Close()
+				g.check()
+			})
+		}
+	}
+}
+
+// TestI7_AThousandCancels: scans of one pool, up to three at once, each cancelled or closed at a random moment. After each pair of
+// rounds nothing runs and no byte is held; the bubble sees to the goroutines.
+func TestI7_AThousandCancels(t *testing.T) {
+	t.Parallel()
+	n := 1000
+	if testing.Short() {
+		n = 100
+	}
+	synctest.Test(t, func(t *testing.T) {
+		rnd := rand.New(rand.NewPCG(1000, 1))
+		files := randomFiles(rnd, 12)
+		g := newRig(t, 6, 20<<20, files, after(7*ms))
+		for range n / 2 {
+			ends := make(chan error)
+			at := 1 + rnd.IntN(3)
+			for range at {
+				d, wait, closes := depths[1+rnd.IntN(len(depths)-1)], time.Duration(rnd.IntN(80))*ms, rnd.IntN(2) == 0
+				go func() {
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					r := g.open(ctx, g.tasks(), d, nil)
+					time.AfterFunc(wait, func() {
+						if closes {
+							_ = r.Close()
+						} else {
+							cancel()
+						}
+					})
+					_, err := values(r.All())
+					ends <- err
+				}()
+			}
+			for range at {
+				if err := <-ends; err != nil && !errors.Is(err, ErrClosed) && !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+			}
+			if s := g.pool.Stats(); s.Running != 0 || s.Queued != 0 || s.Bytes != 0 || g.budget.Stats().Total != 0 {
+				t.Fatalf("left: %+v, budget %d", s, g.budget.Stats().Total)
+			}
+		}
+		g.check()
+	})
 }

@@ -20,8 +20,9 @@ type Reader struct {
 	scan   *scan   // nil at depth 0
 	inline *inline // at depth 0
 
-	mode  atomic.Int32
-	close sync.Once
+	mode   atomic.Int32
+	ending atomic.Bool   // Close was called
+	ended  chan struct{} // closed when it is through: a channel, since a sync.Once is a lock, which nobody should hold while it joins
 
 	mu struct {
 		sync.Mutex
@@ -56,7 +57,7 @@ func open(ctx context.Context, tasks iter.Seq2[Task, error], cfg Config, f forma
 		cfg.OnEvent = func(e Event) { e.Scan = id; hook(e) }
 		cfg.OnEvent(Event{Name: "begin", Ordinal: -1, Duration: cfg.Planned, Context: ctx})
 	}
-	r := &Reader{cfg: cfg, ctx: ctx}
+	r := &Reader{cfg: cfg, ctx: ctx, ended: make(chan struct{})}
 	if cfg.Depth == Off {
 		r.inline = newInline(ctx, tasks, cfg, f)
 		return r, nil
@@ -216,26 +217,29 @@ func (r *Reader) Schema() *arrow.Schema { return r.cfg.Schema }
 // goroutine, which then gets ErrClosed. The batch lent by Next dies with it; one that All has lent lives to the end of its
 // loop body.
 func (r *Reader) Close() error {
-	r.close.Do(func() {
-		start := time.Now()
-		r.mu.Lock()
-		r.mu.closed = true
-		r.mu.Unlock()
-		if r.scan != nil {
-			r.scan.close()
-		} else {
-			r.inline.close()
-		}
-		r.giveBack()
-		r.teardown.Store(int64(time.Since(start)))
-		if r.cfg.OnEvent != nil {
-			s := r.Stats()
-			r.cfg.OnEvent(Event{Name: "end", At: s.Wall, Ordinal: -1, Bytes: s.Bytes, Duration: s.Wall})
-		}
-		if r.cfg.OnClose != nil {
-			r.cfg.OnClose()
-		}
-	})
+	if r.ending.Swap(true) {
+		<-r.ended
+		return nil
+	}
+	defer close(r.ended)
+	start := time.Now()
+	r.mu.Lock()
+	r.mu.closed = true
+	r.mu.Unlock()
+	if r.scan != nil {
+		r.scan.close()
+	} else {
+		r.inline.close()
+	}
+	r.giveBack()
+	r.teardown.Store(int64(time.Since(start)))
+	if r.cfg.OnEvent != nil {
+		s := r.Stats()
+		r.cfg.OnEvent(Event{Name: "end", At: s.Wall, Ordinal: -1, Bytes: s.Bytes, Duration: s.Wall})
+	}
+	if r.cfg.OnClose != nil {
+		r.cfg.OnClose()
+	}
 	return nil
 }
 
