@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"github.com/lakescan/lakescan/iceberg"
 	"github.com/lakescan/lakescan/memory"
 	"github.com/lakescan/lakescan/object"
@@ -244,6 +246,19 @@ func (c *Client) Table(ctx context.Context, target string) (*iceberg.Table, erro
 		return nil, err
 	}
 	return c.loadTable(ctx, t)
+}
+
+// Columns is the current schema of a table, or that of plain files: one request for a table, a listing and a footer for files.
+func (c *Client) Columns(ctx context.Context, target string) (*arrow.Schema, error) {
+	t, err := c.parseTarget(target)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.relation(ctx, t, iceberg.Version{})
+	if err != nil {
+		return nil, err
+	}
+	return r.schema(), nil
 }
 
 // Tables lists a namespace of a catalog ("" = the default one), lazily.

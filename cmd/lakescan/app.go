@@ -35,7 +35,8 @@ type app struct {
 	cfg       *config.Config // nil until the flags are read
 	jsonError bool
 	debug     bool
-	lateStats []byte // a line of --stats=json that follows the error
+	interrupt atomic.Pointer[context.CancelCauseFunc] // what the first Ctrl-C ends instead of the run; of the prompt
+	lateStats []byte                                  // a line of --stats=json that follows the error
 }
 
 // errQuiet ends the program as a success without a word: the reader of our output has gone.
@@ -83,11 +84,18 @@ func (a *app) catchSignals(cancel context.CancelCauseFunc) (stop func()) {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
 	go func() {
-		select {
-		case <-done:
-			return
-		case <-signals:
-			cancel(exit.ErrInterrupted)
+		for ended := false; !ended; {
+			select {
+			case <-done:
+				return
+			case <-signals:
+				if statement := a.interrupt.Load(); statement != nil {
+					(*statement)(exit.ErrInterrupted)
+					continue
+				}
+				cancel(exit.ErrInterrupted)
+				ended = true
+			}
 		}
 		select {
 		case <-done:

@@ -21,6 +21,7 @@ func (a *app) docsCmd() *cobra.Command {
 			return err
 		},
 	})
+	cmd.AddCommand(a.manCmd())
 	return cmd
 }
 
@@ -79,6 +80,16 @@ func commandsOf(c *cobra.Command) []*cobra.Command {
 func isSetting(f *pflag.Flag) bool {
 	_, ok := f.Value.(*text)
 	return ok
+}
+
+// changedSettings are the settings that were given as flags.
+func changedSettings(c *cobra.Command) (out []*pflag.Flag) {
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if isSetting(f) && f.Changed {
+			out = append(out, f)
+		}
+	})
+	return out
 }
 
 func settingFlags(c *cobra.Command) string {

@@ -223,8 +223,10 @@ func createAtomic(path string) (*atomicFile, error) {
 	return &atomicFile{bufio.NewWriterSize(f, 1<<18), f, path}, nil
 }
 
-func (a *atomicFile) commit() error {
-	err := errors.Join(a.Flush(), a.f.Chmod(0o644), a.f.Close())
+func (a *atomicFile) commit() error { return a.commitAs(0o644) }
+
+func (a *atomicFile) commitAs(mode os.FileMode) error {
+	err := errors.Join(a.Flush(), a.f.Chmod(mode), a.f.Close())
 	if err == nil {
 		err = os.Rename(a.f.Name(), a.path)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/lakescan/lakescan/config"
 	"github.com/lakescan/lakescan/internal/exit"
 	"github.com/lakescan/lakescan/query"
+	"github.com/lakescan/lakescan/query/duckdb"
 )
 
 const queryLong = `Runs SQL over tables and Parquet paths. Reading only; DuckDB's dialect, in builds that have it.
@@ -22,8 +23,9 @@ const queryLong = `Runs SQL over tables and Parquet paths. Reading only; DuckDB'
   lakescan query "select count(*) from 's3://bucket/logs/*.parquet' where ts > $since" --set since=2026-08-01T00:00Z
   lakescan query -f report.sql -o ndjson | jq .
 
-SQL is an argument, -c (repeatable), -f FILE (repeatable, - is stdin) or stdin. A semicolon separates statements. EXPLAIN in
-front of one is --explain. Time travel: from t AT (VERSION => 5123), AT (TIMESTAMP => '…'), or FOR VERSION AS OF.`
+Without any SQL, on a terminal, there is a prompt: history, completion by Tab, \? for help. SQL is an argument, -c
+(repeatable), -f FILE (repeatable, - is stdin) or stdin. A semicolon separates statements. EXPLAIN in front of one is --explain.
+Time travel: from t AT (VERSION => 5123), AT (TIMESTAMP => '…'), or FOR VERSION AS OF.`
 
 type queryFlags struct {
 	commands, files []string
@@ -39,6 +41,9 @@ func (a *app) queryCmd() *cobra.Command {
 			if err := a.setup(cmd); err != nil {
 				return err
 			}
+			if a.wantsPrompt(args, f) {
+				return a.withClient(cmd, func(ctx context.Context, s *session) error { return s.prompt(ctx, cmd, f) })
+			}
 			texts, err := a.readSQL(args, f)
 			if err != nil {
 				return err
@@ -49,11 +54,17 @@ func (a *app) queryCmd() *cobra.Command {
 	cmd.Flags().StringArrayVarP(&f.commands, "command", "c", nil, "run this `SQL`; repeatable")
 	cmd.Flags().StringArrayVarP(&f.files, "file", "f", nil, "run the SQL in `file`, - for stdin; repeatable")
 	cmd.Flags().StringArrayVar(&f.params, "set", nil, "bind $name to a value (`name=value`); repeatable")
+	cmd.Flags().BoolP("no-rc", "X", false, "prompt: leave out the startup file lakescan/rc of the configuration folder")
 	cmd.Flags().BoolVar(&f.ignore, "ignore-errors", false, "go on with the next statement; exit code 3 if any failed")
 	addVersion(cmd)
 	a.addReading(cmd)
 	a.addOutput(cmd)
 	return cmd
+}
+
+// wantsPrompt: no SQL anywhere, and a person at both ends.
+func (a *app) wantsPrompt(args []string, f queryFlags) bool {
+	return len(args)+len(f.commands)+len(f.files) == 0 && a.inTTY && a.outTTY && duckdb.Version != ""
 }
 
 // readSQL gathers the texts in the order: argument, -c, -f, else stdin.

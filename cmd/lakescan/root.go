@@ -54,6 +54,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(a.demoCmd(), a.benchCmd(), a.configCmd(), a.versionCmd(), a.docsCmd(), a.debugCmd())
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
+	a.addCompletion(root)
 	return root
 }
 
