@@ -68,7 +68,7 @@ func reportError(err error) error {
 func (a *app) benchCmpCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "cmp A B", Short: "compare two folders of results", Args: cobra.ExactArgs(2),
-		Long: "Pairs the runs of two folders by cell and round: median ratio of wall times (below 1: B is faster) with a bootstrap interval, requests beside.\n\n  lakescan bench cmp out/before out/after",
+		Long: "Pairs the runs of two folders by cell and round: median ratio of wall times (below 1: B is faster) with a bootstrap interval, requests beside.\n\n  lakescan bench cmp out/before out/after\n  lakescan bench cmp /tmp/main /tmp/branch\n  lakescan bench cmp out/a out/a-again",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.setup(cmd); err != nil {
 				return err
