@@ -28,6 +28,7 @@ type planned struct {
 	defaults map[int]expr.Literal
 	tasks    func(context.Context) iter.Seq2[source.Task, error]
 	explain  func(context.Context) (iceberg.Explain, error) // nil for plain files
+	snapshot int64                                          // of the table; 0 = none
 	limit    int64                                          // rows after which the scan may end; 0 = all
 }
 
@@ -72,7 +73,7 @@ func (r *tableRelation) plan(ctx context.Context, o scanOptions, f object.Fetche
 	if err != nil {
 		return nil, err
 	}
-	return &planned{schema: p.Schema(), defaults: p.Defaults(), tasks: p.Tasks, explain: p.Explain, limit: o.limit}, nil
+	return &planned{schema: p.Schema(), defaults: p.Defaults(), tasks: p.Tasks, explain: p.Explain, snapshot: r.table.SnapshotAt(r.version), limit: o.limit}, nil
 }
 
 // openScan is the one way to a reader, for Scan, Aggregate and SQL alike: lane → plan → source. The reader closes the lane.
@@ -103,7 +104,7 @@ func (c *Client) openScan(ctx context.Context, name string, r relation, o scanOp
 	reader, err = source.Open(ctx, p.tasks(ctx), source.Config{
 		Store: r.store(), Lane: lane, Budget: c.budget, Schema: p.schema, Table: r.schema(), Defaults: p.defaults, Depth: depth, Order: order,
 		StopsEarly: o.stopsEarly || o.limit > 0, Limit: p.limit, BatchRows: o.batchRows, Streams: o.streams, KeepDeleted: o.keepDeleted,
-		FilterHint: o.filterHint, NoPrune: o.noPrune, FooterTail: c.cfg.FooterTail, Allocator: c.buffers, Logger: c.cfg.Logger, OnEvent: c.cfg.OnEvent, Planned: time.Since(planning),
+		FilterHint: o.filterHint, NoPrune: o.noPrune, FooterTail: c.cfg.FooterTail, Allocator: c.buffers, Logger: c.cfg.Logger, OnEvent: c.cfg.OnEvent, Planned: time.Since(planning), Snapshot: p.snapshot,
 		OnClose: func() { release(); c.scanned(reader) },
 	})
 	if err == nil {

@@ -42,6 +42,15 @@ func (t *Table) Schema(v Version) (*arrow.Schema, error) {
 	return sel.Schema.Arrow(), nil
 }
 
+// SnapshotAt is the id of the snapshot that v means; 0 = the table has none, or not that one.
+func (t *Table) SnapshotAt(v Version) int64 {
+	sel, err := t.meta.Select(v)
+	if err != nil || sel.Snapshot == nil {
+		return 0
+	}
+	return sel.Snapshot.ID
+}
+
 // RowEstimate is what the snapshot's summary says of its rows, for optimizers; -1 = unknown.
 func (t *Table) RowEstimate(v Version) int64 {
 	sel, err := t.meta.Select(v)

@@ -251,6 +251,7 @@ func (r *Reader) Stats() Stats {
 	} else {
 		s = r.scan.snapshot()
 	}
+	s.Snapshot = r.cfg.Snapshot
 	s.TeardownWait = time.Duration(r.teardown.Load())
 	return s
 }

@@ -137,6 +137,7 @@ type Config struct {
 	FooterTail  int64              // bytes of the first read of a large file; 0 = by what the scan's footers needed
 	Allocator   arrowmem.Allocator // gives zeros, unless it has a method Cleared that gives one which does (parquet/pool); nil = Arrow's
 	Logger      *slog.Logger
+	Snapshot    int64         // of the table, told in Stats; 0 = none
 	Planned     time.Duration // what planning took before Open, told in the first event
 	OnEvent     func(Event)   // called on the goroutine where it happened, without locks; must not block
 	OnClose     func()        // called once, when Close has joined everything

@@ -10,6 +10,7 @@ import (
 
 // Stats of one scan, so far. Names in metrics: see package metrics; the comment behind a field is the counter it feeds.
 type Stats struct {
+	Snapshot           int64         // of the table that was read; 0 = of no table, or of several
 	Files, FilesEmpty  int64         // consumed; of these without a row to deliver (ObjectStoragePrefetchEmptySlots)
 	Rows, Batches      int64         // delivered
 	Units, Waves       int64         // decoded, fetched (ParquetReadTasks)
@@ -62,6 +63,9 @@ func (s Stats) Eta() float64 {
 func (s Stats) Add(o Stats) Stats {
 	if o.Wall > s.Wall {
 		s, o = o, s
+	}
+	if o.Snapshot != s.Snapshot && o.Wall > 0 {
+		s.Snapshot = 0
 	}
 	for _, f := range []struct{ to, from *int64 }{
 		{&s.Files, &o.Files},

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,6 +14,7 @@ import (
 	"github.com/lakescan/lakescan"
 	"github.com/lakescan/lakescan/config"
 	"github.com/lakescan/lakescan/internal/exit"
+	"github.com/lakescan/lakescan/object"
 	"github.com/lakescan/lakescan/source"
 )
 
@@ -48,7 +51,7 @@ func (a *app) withClient(cmd *cobra.Command, use func(ctx context.Context, s *se
 		defer done()
 	}
 	cfg := a.cfg.Client(a.log)
-	cfg.OnEvent = s.tally.event
+	cfg.OnEvent, cfg.OnStore = s.tally.event, s.tally.request
 	if off, _ := cmd.Flags().GetBool("no-cache"); off {
 		cfg.NoCache = true
 	}
@@ -116,6 +119,8 @@ func (s *session) fetched() int64 {
 
 // tally counts the events of all scans of a run, for the progress line.
 type tally struct {
+	metadata atomic.Int64 // GETs of manifests and table metadata
+
 	mu struct {
 		sync.Mutex
 		claimed, done int64
@@ -133,6 +138,17 @@ func (t *tally) event(e source.Event) {
 		t.mu.done++
 	case "depth":
 		t.mu.depth = e.Depth
+	}
+}
+
+// request counts GETs of what describes a table: Iceberg's manifests are Avro, its metadata is JSON.
+func (t *tally) request(e object.Event) {
+	if e.Kind != object.EventRequest || e.Request.Kind != object.Get {
+		return
+	}
+	switch key := e.Request.Location.Key; {
+	case strings.HasSuffix(key, ".avro"), strings.HasSuffix(key, ".metadata.json"), strings.HasSuffix(key, ".gz.metadata.json"), strings.HasSuffix(key, "version-hint.text"):
+		t.metadata.Add(1)
 	}
 }
 

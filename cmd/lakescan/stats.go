@@ -46,10 +46,15 @@ type runStats struct {
 	FirstRowMS   *int64           `json:"first_row_ms,omitempty"`
 	Engine       string           `json:"engine,omitempty"` // of SQL
 	FromMetadata bool             `json:"from_metadata,omitempty"`
-	Requests     map[string]int64 `json:"requests"` // sent, by kind
+	Requests     map[string]int64 `json:"requests"`          // sent, by kind
+	Metadata     int64            `json:"requests_metadata"` // of these GETs: manifests and table metadata
 	Retried      int64            `json:"retried"`
+	Resumed      int64            `json:"resumed"`
 	Throttled    int64            `json:"throttled"`
 	Hedged       int64            `json:"hedged"`
+	HedgesWon    int64            `json:"hedges_won"`
+	CacheHits    int64            `json:"cache_hits"` // reads answered from memory
+	CPUMS        int64            `json:"cpu_ms"`     // of the process; 0 = unknown
 	BytesFetched int64            `json:"bytes_fetched"`
 	Disk         *diskStats       `json:"disk_cache,omitempty"`
 	LocalReads   int64            `json:"local_reads"`
@@ -77,7 +82,8 @@ func (s *session) runStats(out *output, err error) runStats {
 	m := s.client.Budget().Stats()
 	r := runStats{
 		Complete: err == nil, WallMS: time.Since(s.started).Milliseconds(), Engine: s.engine, FromMetadata: s.fromMetadata,
-		Requests: map[string]int64{}, Retried: req.Retries, Throttled: req.Throttled, Hedged: req.Hedges, BytesFetched: req.BytesRead,
+		Requests: map[string]int64{}, Retried: req.Retries, Resumed: req.Resumes, Throttled: req.Throttled, Hedged: req.Hedges, HedgesWon: req.HedgesWon,
+		Metadata: s.tally.metadata.Load(), CacheHits: req.CacheHits, CPUMS: cpuTime().Milliseconds(), BytesFetched: req.BytesRead,
 		LocalReads: req.LocalReads, LocalBytes: req.LocalBytes, MemoryPeak: max(s.peak, m.Total-m.Held[memory.SQL]), MemorySQL: max(s.peakSQL, m.Held[memory.SQL]), MemoryLimit: m.Limit,
 		ProcessPeak: residentPeak(),
 	}
@@ -107,6 +113,9 @@ func (r runStats) text() string {
 	if r.FirstRowMS != nil {
 		fmt.Fprintf(&b, " (first row %s)", seconds(*r.FirstRowMS))
 	}
+	if r.Scan != nil && r.Scan.Snapshot != 0 {
+		fmt.Fprintf(&b, "   snapshot %d", r.Scan.Snapshot)
+	}
 	if r.Engine != "" {
 		b.WriteString("   engine " + r.Engine)
 	}
@@ -131,11 +140,19 @@ func (r runStats) text() string {
 	kinds := []string{}
 	for _, k := range sortedKeys(r.Requests) {
 		if r.Requests[k] > 0 {
-			kinds = append(kinds, fmt.Sprintf("%s %s", render.Thousands(r.Requests[k]), k))
+			text := fmt.Sprintf("%s %s", render.Thousands(r.Requests[k]), k)
+			if k == "get" && r.Metadata > 0 {
+				text += fmt.Sprintf(" (data %s, metadata %s)", render.Thousands(r.Requests[k]-r.Metadata), render.Thousands(r.Metadata))
+			}
+			kinds = append(kinds, text)
 		}
 	}
 	if len(kinds) > 0 {
-		fmt.Fprintf(&b, "requests  %s   %d retried, %d throttled, %d hedged\n", strings.Join(kinds, ", "), r.Retried, r.Throttled, r.Hedged)
+		fmt.Fprintf(&b, "requests  %s   %d retried, %d resumed, %d throttled, %d hedged", strings.Join(kinds, ", "), r.Retried, r.Resumed, r.Throttled, r.Hedged)
+		if r.CacheHits > 0 {
+			fmt.Fprintf(&b, "   %s reads from memory", render.Thousands(r.CacheHits))
+		}
+		b.WriteByte('\n')
 	}
 	if r.LocalReads > 0 {
 		fmt.Fprintf(&b, "local     %s reads, %s\n", render.Thousands(r.LocalReads), config.HumanSize(r.LocalBytes))
@@ -152,7 +169,11 @@ func (r runStats) text() string {
 		fmt.Fprintf(&b, ", %s between ranges     footer tails %d hit, %d short", config.HumanSize(st.OverReadBytes), st.TailHits, st.TailMiss)
 		fmt.Fprintf(&b, "\nlook-ahead depth %d, most %d   %d used, %d unused   waited %s", st.Depth, st.DepthMax, st.Used, st.Unused, seconds((st.FetchWait + st.DecodeWait).Milliseconds()))
 		if st.Floor > 0 && st.Wall > 0 {
-			fmt.Fprintf(&b, "   eta %.2f (floor %s)", float64(st.Floor)/float64(st.Wall), seconds(st.Floor.Milliseconds()))
+			fmt.Fprintf(&b, "   eta %.2f (floor %s", st.Eta(), seconds(st.Floor.Milliseconds()))
+			if st.LimitedBy != "" {
+				b.WriteString(", by " + st.LimitedBy)
+			}
+			b.WriteByte(')')
 		}
 	}
 	fmt.Fprintf(&b, "\nmemory    scans %s at most", config.HumanSize(r.MemoryPeak))
@@ -162,7 +183,11 @@ func (r runStats) text() string {
 	if r.ProcessPeak > 0 {
 		fmt.Fprintf(&b, ", the process %s", config.HumanSize(r.ProcessPeak))
 	}
-	fmt.Fprintf(&b, "   budget %s\n", config.HumanSize(r.MemoryLimit))
+	fmt.Fprintf(&b, "   budget %s", config.HumanSize(r.MemoryLimit))
+	if r.CPUMS > 0 {
+		b.WriteString("   cpu " + seconds(r.CPUMS))
+	}
+	b.WriteByte('\n')
 	return b.String()
 }
 
