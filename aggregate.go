@@ -38,8 +38,9 @@ type AggregateError struct {
 
 func (e *AggregateError) Error() string { return e.Aggregate.String() + ": " + e.Reason }
 
-// Aggregate computes over the rows that a Scan with the same options would yield. An unfiltered count(*) comes out of the manifests where these are
-// exact (NoMetadataAnswers turns that off); all else reads the columns that it names, and those of the filter.
+// Aggregate computes over the rows that a Scan with the same options would yield. Counts come out of the manifests, file by file, where these are
+// exact, and bounds tell which files cannot hold a least or greatest value (NoMetadataAnswers turns both off); of the other files the columns
+// that it names, and those of the filter, are read.
 func (c *Client) Aggregate(ctx context.Context, target string, aggregates []Aggregate, opts ...ScanOption) (*AggregateResult, error) {
 	t, err := c.parseTarget(target)
 	if err != nil {
@@ -69,20 +70,16 @@ func (c *Client) Aggregate(ctx context.Context, target string, aggregates []Aggr
 		}
 	}
 	o.columns = columns
+	if res, err := c.aggregateByFile(ctx, target, r, accumulators, o); res != nil || err != nil {
+		return res, err
+	}
 	reader, err := c.openScan(ctx, target, r, o)
 	if err != nil {
 		return nil, err
 	}
 	defer reader.Close()
-	for b, err := range reader.All() {
-		if err != nil {
-			return nil, err
-		}
-		for i := range accumulators {
-			if err := accumulators[i].add(b.Record); err != nil {
-				return nil, err
-			}
-		}
+	if err := fold(reader, accumulators); err != nil {
+		return nil, err
 	}
 	res := &AggregateResult{Stats: reader.Stats()}
 	for i := range accumulators {
@@ -91,13 +88,29 @@ func (c *Client) Aggregate(ctx context.Context, target string, aggregates []Aggr
 	return res, nil
 }
 
+// fold adds all batches of a scan.
+func fold(reader *source.Reader, accumulators []accumulator) error {
+	for b, err := range reader.All() {
+		if err != nil {
+			return err
+		}
+		for i := range accumulators {
+			if err := accumulators[i].add(b.Record); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // accumulator folds batches into one aggregate.
 type accumulator struct {
 	Aggregate
-	column int // in the scan's schema; -1 = count(*)
-	kind   arrow.DataType
-	count  int64
-	best   expr.Literal
+	column  int // in the scan's schema; -1 = count(*)
+	fieldID int // of a top-level column without parts; -1 = none
+	kind    arrow.DataType
+	count   int64
+	best    expr.Literal
 }
 
 // accumulators checks the aggregates and returns the distinct columns to scan, never nil.
@@ -105,7 +118,7 @@ func (c *Client) accumulators(r relation, aggregates []Aggregate, caseSensitive 
 	columns := []string{}
 	out := make([]accumulator, len(aggregates))
 	for i, a := range aggregates {
-		out[i] = accumulator{Aggregate: a, column: -1}
+		out[i] = accumulator{Aggregate: a, column: -1, fieldID: -1}
 		if !slices.Contains([]string{"count", "min", "max"}, a.Func) {
 			return nil, nil, &AggregateError{a, "the functions are count, min and max"}
 		}
@@ -127,6 +140,9 @@ func (c *Client) accumulators(r relation, aggregates []Aggregate, caseSensitive 
 			return nil, nil, &AggregateError{a, fmt.Sprintf("values of type %s have no order", expr.TypeName(field))}
 		}
 		out[i].kind = field.Type
+		if id, ok := expr.FieldID(field); ok && len(col.Path) == 1 && !arrow.IsNested(field.Type.ID()) {
+			out[i].fieldID = id
+		}
 		if out[i].column = slices.Index(columns, a.Column); out[i].column < 0 {
 			out[i].column = len(columns)
 			columns = append(columns, a.Column)

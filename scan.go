@@ -67,13 +67,18 @@ func (r *tableRelation) store() object.Store   { return r.table.Store() }
 func (r *tableRelation) schema() *arrow.Schema { return r.full }
 
 func (r *tableRelation) plan(ctx context.Context, o scanOptions, f object.Fetcher) (*planned, error) {
-	p, err := r.table.Plan(ctx, iceberg.ScanSpec{
-		Columns: o.columns, Filter: o.filter, Version: r.version, Limit: o.limit, StopsEarly: o.stopsEarly || o.limit > 0, CaseSensitive: o.caseSensitive, Zone: o.zone, NoPrune: o.noPrune, Fetcher: f,
-	})
+	p, err := r.table.Plan(ctx, r.spec(o, f))
 	if err != nil {
 		return nil, err
 	}
 	return &planned{schema: p.Schema(), defaults: p.Defaults(), tasks: p.Tasks, explain: p.Explain, snapshot: r.table.SnapshotAt(r.version), limit: o.limit}, nil
+}
+
+// spec is the plan of a scan with these options.
+func (r *tableRelation) spec(o scanOptions, f object.Fetcher) iceberg.ScanSpec {
+	return iceberg.ScanSpec{
+		Columns: o.columns, Filter: o.filter, Version: r.version, Limit: o.limit, StopsEarly: o.stopsEarly || o.limit > 0, CaseSensitive: o.caseSensitive, Zone: o.zone, NoPrune: o.noPrune, Fetcher: f,
+	}
 }
 
 // openScan is the one way to a reader, for Scan, Aggregate and SQL alike: lane → plan → source. The reader closes the lane.

@@ -63,10 +63,11 @@ func CountOf(t source.Task) (rows int64, ok bool) {
 }
 
 // Count is the number of values of the i-th column that are not NULL, if metadata alone tells it exactly: value and null
-// count are both there and fit the record count, no filter is left and no delete applies. An absent count is unknown, never 0.
+// count are both there and fit the record count, no filter is left and no delete applies. An absent count is unknown, never 0; so
+// is that of a table with a name mapping, which may leave a column out that the manifest counts.
 func (f FileTask) Count(i int) (values int64, ok bool) {
 	c := f.Columns[i]
-	if f.Filter != nil || !f.Deletes.Empty() || c.Values != f.Rows || c.Nulls < 0 || c.Nulls > c.Values {
+	if f.Filter != nil || !f.Deletes.Empty() || f.Names != nil || c.Values != f.Rows || c.Nulls < 0 || c.Nulls > c.Values {
 		return 0, false
 	}
 	return c.Values - c.Nulls, true

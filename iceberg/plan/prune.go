@@ -12,10 +12,20 @@ type pruner struct {
 	filter *prune.Filter
 	whole  expr.Expr // the filter as it was given; nil = all rows
 	off    bool
+	mapped bool // files without field ids are read through a name mapping
+	nulls  bool // the filter asks for NULLs
 }
 
 func newPruner(c *Config) *pruner {
-	p := &pruner{whole: reduce(c.Filter), off: c.NoPrune}
+	p := &pruner{whole: reduce(c.Filter), off: c.NoPrune, mapped: c.Names != nil}
+	if p.whole != nil {
+		expr.Walk(p.whole, func(e expr.Expr) bool {
+			if _, ok := e.(expr.IsNull); ok {
+				p.nulls = true
+			}
+			return true
+		})
+	}
 	p.filter = prune.New(p.whole, c.Table, c.Schema)
 	return p
 }
@@ -52,16 +62,19 @@ func (p *pruner) residual(spec *meta.Spec, tuple map[int]expr.Literal) (left exp
 }
 
 // file judges a file by its metrics: keep is false if no row of it can be selected, and nothing is left of a filter that
-// every row passes.
+// every row passes. Under a name mapping a file without field ids gives NULL for a column that the mapping leaves out, whatever
+// the manifest counts: such a file is never known to pass whole, nor to be without NULLs.
 func (p *pruner) file(residual expr.Expr, e *manifest.Entry) (left expr.Expr, keep bool) {
-	if p.off || residual == nil {
+	if p.off || residual == nil || p.mapped && p.nulls {
 		return residual, true
 	}
 	switch p.filter.File(residual, e) {
 	case expr.None:
 		return nil, false
 	case expr.All:
-		return nil, true
+		if !p.mapped {
+			return nil, true
+		}
 	}
 	return residual, true
 }
