@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"sort"
@@ -12,19 +13,16 @@ import (
 // chunkPages walks the pages of a chunk through the bytes at hand: all of the chunk, or with an offset index only the
 // dictionary and the pages that are wanted.
 type chunkPages struct {
-	bytes  Bytes
-	off    int64 // of the chunk
-	end    int64
-	at     int64 // next page
-	win    []byte
-	winOff int64
+	bytes Bytes
+	off   int64 // of the chunk
+	end   int64
+	at    int64 // next page
 
-	rows   int64                 // of the row group
-	pages  []thrift.PageLocation // nil: places of pages are not known
-	next   int                   // index in pages of the next data page
-	flat   bool                  // a page has as many rows as values
-	sparse bool                  // the chunk is not at hand as a whole
-	front  bool                  // what lies before the first data page was read
+	rows  int64                 // of the row group
+	pages []thrift.PageLocation // nil: places of pages are not known
+	next  int                   // index in pages of the next data page
+	flat  bool                  // a page has as many rows as values
+	front bool                  // what lies before the first data page was read
 }
 
 func newChunkPages(r *Reader, rg, leaf int) *chunkPages {
@@ -39,7 +37,7 @@ func newChunkPages(r *Reader, rg, leaf int) *chunkPages {
 
 // give hands over bytes for the next calls; those given before are forgotten.
 func (c *chunkPages) give(b Bytes) {
-	c.bytes, c.win, c.sparse = b, nil, false
+	c.bytes = b
 }
 
 // Next reads the next page.
@@ -58,11 +56,7 @@ func (c *chunkPages) Next(p *page.Page) error {
 	if c.at >= end {
 		return io.EOF
 	}
-	b, err := c.from(c.at, end)
-	if err != nil {
-		return err
-	}
-	n, err := page.Read(b, c.at, p)
+	n, err := c.read(end, p)
 	if err != nil {
 		return err
 	}
@@ -94,25 +88,34 @@ func (c *chunkPages) check(p *page.Page) error {
 	return nil
 }
 
-// from gives the bytes at hand from an offset on, at least up to end.
-func (c *chunkPages) from(at, end int64) ([]byte, error) {
-	if k := at - c.winOff; c.win != nil && k >= 0 && end-c.winOff <= int64(len(c.win)) {
-		return c.win[k:], nil
-	}
-	if !c.sparse {
-		b, err := c.bytes.Slice(at, c.end-at)
-		if err == nil {
-			c.win, c.winOff = b, at
-			return b, nil
+// headGuess is asked for of a page of unknown size: its header, and with luck all of it.
+const headGuess = 64 << 10
+
+// read reads the page at the cursor, which ends at end or before. Only the page's own bytes are asked for: what is at hand may lie in
+// pieces, and a range that crosses two of them has to be joined.
+func (c *chunkPages) read(end int64, p *page.Page) (int, error) {
+	if c.pages != nil && c.front {
+		b, err := c.bytes.Slice(c.at, end-c.at)
+		if err != nil {
+			return 0, err
 		}
-		if c.pages == nil {
-			return nil, err
-		}
-		c.sparse = true
+		return page.Read(b, c.at, p)
 	}
-	b, err := c.bytes.Slice(at, end-at)
-	c.win, c.winOff = b, at
-	return b, err
+	for ask := min(end-c.at, headGuess); ; {
+		b, err := c.bytes.Slice(c.at, ask)
+		if err != nil {
+			return 0, err
+		}
+		n, err := page.Read(b, c.at, p)
+		if !errors.Is(err, page.ErrShort) || ask == end-c.at {
+			return n, err
+		}
+		if head, err := thrift.ParsePageHeader(b, &p.PageHeader); err == nil {
+			ask = min(int64(head)+int64(p.CompressedSize), end-c.at)
+		} else {
+			ask = min(16*ask, end-c.at)
+		}
+	}
 }
 
 // SeekRow moves to the page that holds a row, if the places of pages are known.
