@@ -27,6 +27,7 @@ type controller struct {
 	most    int // slots of the lane: more files ahead than requests make no sense
 
 	depth  int
+	near   bool // the store answers at once: cached or local
 	slow   bool // started at 1: doubling on waits until the model is met
 	boost  int  // doublings beyond the model
 	calm   int  // files consumed since the last wait
@@ -117,6 +118,10 @@ func (c *controller) opened(rounds, waves int, bytes int64, rate prefetchpool.Ra
 	c.waves.add(float64(waves))
 	c.rate = rate
 	c.pipe.observe(bytes, rate)
+	if c.near = c.fixed < 0 && rate.Samples >= 2 && rate.Latency < quick; c.near && c.reason == "start" {
+		c.slow = true
+		c.set(1, "near store")
+	}
 }
 
 // fetched learns from a wave that has landed.

@@ -20,7 +20,11 @@ type reads struct {
 	lane    *prefetchpool.Lane // nil = inline
 	account *memory.Elastic    // class Prefetch: inline reads and joined ranges; the lane's own bytes are on the pool's meter
 	stats   *counters
+	near    atomic.Bool // what is asked for is at hand: the pool is passed by
 }
+
+// beside is under which a read costs less than its way through the pool, by far.
+const beside = 200 * time.Microsecond
 
 // request is one read.
 type request struct {
@@ -57,7 +61,7 @@ type pending struct {
 // start submits a read. Inline, nothing happens before wait.
 func (r *reads) start(ctx context.Context, req request) *pending {
 	p := &pending{reads: r, req: req, ctx: ctx}
-	if r.lane == nil {
+	if r.lane == nil || r.near.Load() && req.weighs() <= r.account.Allowed()-r.account.Bytes() {
 		return p
 	}
 	p.future, p.err = prefetchpool.Submit(ctx, r.lane, prefetchpool.Job[answer]{
@@ -124,7 +128,10 @@ func (p *pending) get(ctx context.Context, urgent bool) (answer, error) {
 	}
 	switch {
 	case p.future == nil:
-		p.answer, p.err = p.reads.read(ctx, p.req)
+		p.answer, p.err = p.reads.read(p.ctx, p.req)
+		if p.answer.took > quick { // not so near after all
+			p.reads.near.Store(false)
+		}
 		p.held = p.answer.held()
 		p.reads.account.Add(p.held)
 	case urgent:

@@ -76,6 +76,9 @@ func (s *scan) fetchFile(ctx context.Context, sl *slot, f *file) (err error) {
 	}
 	sl.waves = c.waves()
 	s.mu.depth.opened(f.rounds, sl.waves, f.got, rate)
+	if s.mu.depth.near {
+		s.reads.near.Store(rate.Typical < beside)
+	}
 	s.throttle(rate)
 	s.slotEvent("open", sl, Event{Depth: f.rounds, Duration: f.took})
 	limits := s.mu.depth.limits()
