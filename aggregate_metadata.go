@@ -114,7 +114,7 @@ func (m *metadataAnswer) plan(ctx context.Context, ids []int) ([]iceberg.FileTas
 			}
 		}
 	}
-	return open, &planned{schema: p.Schema(), defaults: p.Defaults()}, nil
+	return open, &planned{schema: p.Schema(), defaults: p.Defaults(), snapshot: m.of.table.SnapshotAt(m.of.version)}, nil
 }
 
 // learn takes what a file promises: of a file with a value and without filter and deletes, the least is at most its upper bound.

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"github.com/lakescan/lakescan/expr"
 	"github.com/lakescan/lakescan/iceberg/plan"
 	"github.com/lakescan/lakescan/iceberg/prune"
@@ -27,24 +29,30 @@ type FileTask struct {
 
 // TasksWithMetrics is Tasks with the metrics of the columns of these field ids, for answers out of metadata.
 func (p *Plan) TasksWithMetrics(ctx context.Context, columns []int) iter.Seq2[FileTask, error] {
+	types := make([]arrow.DataType, len(columns)) // nil = the schema has no such column
+	for i, id := range columns {
+		if f, ok := p.selection.Schema.Field(id); ok {
+			types[i] = f.Type.Arrow()
+		}
+	}
 	return func(yield func(FileTask, error) bool) {
 		for m, err := range p.cfg.Metered(ctx, columns, &p.report) {
-			if !yield(p.fileTask(m, columns), err) || err != nil {
+			if !yield(fileTask(m, types), err) || err != nil {
 				return
 			}
 		}
 	}
 }
 
-func (p *Plan) fileTask(m plan.Metered, columns []int) FileTask {
-	out := FileTask{Task: m.Task}
+func fileTask(m plan.Metered, types []arrow.DataType) FileTask {
+	out := FileTask{Task: m.Task, Columns: make([]ColumnMetrics, len(m.Metrics))}
 	for i, metric := range m.Metrics {
-		c := ColumnMetrics{Values: metric.Values, Nulls: metric.Nulls, NaNs: metric.NaNs}
-		if f, ok := p.selection.Schema.Field(columns[i]); ok {
-			e := prune.FromMetric(f.Type.Arrow(), metric, m.Rows)
+		c := &out.Columns[i]
+		c.Values, c.Nulls, c.NaNs = metric.Values, metric.Nulls, metric.NaNs
+		if types[i] != nil {
+			e := prune.FromMetric(types[i], metric, m.Rows)
 			c.Lower, c.Upper = e.Lower, e.Upper
 		}
-		out.Columns = append(out.Columns, c)
 	}
 	return out
 }

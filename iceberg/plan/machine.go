@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -265,16 +264,37 @@ func (m *machine) entry(f *manifest.File, e *manifest.Entry) (t Metered, ok bool
 	}
 	m.ordinal++
 	m.report.task(&t.Task)
-	for _, i := range m.metrics {
-		metric := e.Metric(i)
-		metric.Lower, metric.Upper = bytes.Clone(metric.Lower), bytes.Clone(metric.Upper)
-		t.Metrics = append(t.Metrics, metric)
-	}
+	t.Metrics = m.copyMetrics(e)
 	if m.c.Limit > 0 && filter == nil && set.Empty() {
 		m.guaranteed += e.Rows
 		m.stopped = m.guaranteed >= m.c.Limit
 	}
 	return t, true, nil
+}
+
+// copyMetrics takes the metrics that were asked for out of an entry, all bounds in one piece of memory.
+func (m *machine) copyMetrics(e *manifest.Entry) []manifest.Metric {
+	if len(m.metrics) == 0 {
+		return nil
+	}
+	out, size := make([]manifest.Metric, len(m.metrics)), 0
+	for i, at := range m.metrics {
+		out[i] = e.Metric(at)
+		size += len(out[i].Lower) + len(out[i].Upper)
+	}
+	arena := make([]byte, 0, size)
+	keep := func(b []byte) []byte {
+		if b == nil {
+			return nil
+		}
+		from := len(arena)
+		arena = append(arena, b...)
+		return arena[from:len(arena):len(arena)]
+	}
+	for i := range out {
+		out[i].Lower, out[i].Upper = keep(out[i].Lower), keep(out[i].Upper)
+	}
+	return out
 }
 
 // part finds what the entry's tuple decides; m.key holds spec and tuple.

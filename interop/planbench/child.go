@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -37,10 +39,18 @@ type result struct {
 	BodyLen int64   // metadata: bytes of the document
 }
 
-func cpuSeconds() (cpu, rss float64) {
+func cpuSeconds() float64 {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds(), float64(u.Maxrss) / 1024
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
+}
+
+// peakRSS is in MB, of this program alone: what getrusage tells begins with the size of the process that started it.
+func peakRSS() float64 {
+	status, _ := os.ReadFile("/proc/self/status")
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	kB, _ := strconv.ParseFloat(strings.Fields(rest + " 0")[0], 64)
+	return kB / 1024
 }
 
 // liveHeap is what a collection leaves.
@@ -69,15 +79,13 @@ func child(text string) error {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	cpu, _ := cpuSeconds()
+	cpu := cpuSeconds()
 	start := time.Now()
 	if err := run(t, &r); err != nil {
 		return err
 	}
 	r.Wall = time.Since(start).Seconds()
-	var end float64
-	end, r.RSS = cpuSeconds()
-	r.CPU = end - cpu
+	r.CPU, r.RSS = cpuSeconds()-cpu, peakRSS()
 	runtime.ReadMemStats(&after)
 	r.Alloc = after.TotalAlloc - before.TotalAlloc
 	return json.NewEncoder(os.Stdout).Encode(r)

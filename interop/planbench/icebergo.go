@@ -44,7 +44,7 @@ func icebergGoPlan(t task, r *result) error {
 
 func icebergGoMetadata(t task, r *result) error {
 	base := liveHeap()
-	cpu, _ := cpuSeconds()
+	cpu := cpuSeconds()
 	start := time.Now()
 	text, err := os.ReadFile(strings.TrimPrefix(t.Location, "file://"))
 	if err != nil {
@@ -54,7 +54,7 @@ func icebergGoMetadata(t task, r *result) error {
 	if err != nil {
 		return err
 	}
-	end, _ := cpuSeconds()
+	end := cpuSeconds()
 	r.Sum, r.First = int64((end-cpu)*1e6), time.Since(start).Seconds()
 	text = nil
 	r.Live = liveHeap() - base

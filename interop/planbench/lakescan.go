@@ -112,7 +112,7 @@ const heapEvery = 20_000
 func lakescanMetadata(t task, r *result) error {
 	ctx := context.Background()
 	base := liveHeap()
-	cpu, _ := cpuSeconds()
+	cpu := cpuSeconds()
 	start := time.Now()
 	cat, _, err := catalog(ctx, t)
 	if err != nil {
@@ -126,7 +126,7 @@ func lakescanMetadata(t task, r *result) error {
 	if _, err := table.Metadata().Snapshot(1); err != nil {
 		return err
 	}
-	end, _ := cpuSeconds()
+	end := cpuSeconds()
 	r.Sum, r.First = int64((end-cpu)*1e6), time.Since(start).Seconds()
 	r.Live = liveHeap() - base
 	for _, err := range table.Metadata().Snapshots() {

@@ -34,5 +34,5 @@ else:
         r["Count"] += batch.num_rows
         r["Sum"] += pc.sum(batch["id"]).as_py() or 0
 r["Wall"], r["CPU"] = time.monotonic() - start, cpu() - spent
-r["RSS"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+r["RSS"] = int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0]) / 1024
 print(json.dumps(r))
