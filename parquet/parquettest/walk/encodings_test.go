@@ -58,7 +58,7 @@ func TestL48_ByteStreamSplitWithNullsOverManyPages(t *testing.T) {
 		for _, version := range []int{1, 2} {
 			for _, index := range []bool{false, true} {
 				split, plain := file(thrift.ByteStreamSplit, version, index, pageRows), file(thrift.Plain, version, index, pageRows)
-				for _, sel := range []rowsel.Selection{rowsel.Selection{}, rowsel.FromRanges(61, 75), rowsel.FromRanges(255, 1025), rowsel.FromPositions([]int64{0, 6, 7, 8, 63, 64, 1999})} {
+				for _, sel := range []rowsel.Selection{{}, rowsel.FromRanges(61, 75), rowsel.FromRanges(255, 1025), rowsel.FromPositions([]int64{0, 6, 7, 8, 63, 64, 1999})} {
 					q := Request{Index: index, Options: parquet.Options{BatchRows: 100}, Select: func(int, int64) rowsel.Selection { return sel }}
 					what := fmt.Sprintf("v%d, pages of %d rows, index %v, selection %v", version, pageRows, index, sel)
 					var kept []string
