@@ -65,7 +65,7 @@ differential: ## COUNT random Parquet files of two writers from seed SEED on, re
 
 tpch: build ## the 22 TPC-H queries against DuckDB and ClickHouse, with times: make tpch SF=1 ARGS="--latency 0,50,100 --reps 1"
 	integration/prepare.sh peers
-	. integration/env.sh && $(GO) test -timeout 60m -count=1 -tags integration ./integration/tpch -args -measure -sf $${SF:-0.1} -args="$${ARGS:-}"
+	. integration/env.sh && $(GO) test -timeout 60m -count=1 -v -tags integration ./integration/tpch -args -measure -sf $${SF:-0.1} -args="$${ARGS:-}"
 
 faults: ## what a scan does while servers, connections, files and keys fail, as a table
 	integration/prepare.sh
