@@ -11,7 +11,7 @@ PKGS     := ./...
 TESTFLAGS ?= -timeout 10m
 export CGO_ENABLED ?= 1
 
-.PHONY: all build pure tpch demo test test-pure lint race assert integration differential faults cases cases-list bench-smoke bench-parquet bench-plan bench-deletes histories mutants mutations fuzz-smoke tools docs clean help
+.PHONY: all build pure tpch demo test test-pure lint race assert integration oracle differential faults cases cases-list bench-smoke bench-parquet bench-plan bench-deletes histories mutants mutations fuzz-smoke tools docs clean help
 all: build
 
 build: $(BIN)/lakescan $(BIN)/lakescan-demo ## both programs, with the SQL engine (needs a C compiler)
@@ -56,6 +56,14 @@ integration: build ## real MinIO, Iceberg REST catalog and toxiproxy as processe
 	integration/prepare.sh
 	. integration/env.sh && $(GO) test $(TESTFLAGS) -count=1 -tags $(TAGS),integration ./integration/...
 	$(MAKE) differential COUNT=300
+	$(MAKE) oracle ORACLE_TABLES=8 ORACLE_SEED=5000
+
+# A seed makes a table: the same seed makes it again. ORACLE_SEED empty = by the clock.
+ORACLE_TABLES ?= 500
+ORACLE_PREDICATES ?= 20
+oracle: ## random Iceberg tables and predicates: lakescan against a model, DuckDB and PyIceberg
+	integration/prepare.sh
+	. integration/env.sh && cd interop/oracle && $(GO) run . -python "$$LAKESCAN_TOOLS/python/bin/python" -tables $(ORACLE_TABLES) -predicates $(ORACLE_PREDICATES) $(if $(ORACLE_SEED),-seed $(ORACLE_SEED))
 
 COUNT ?= 2100
 SEED  ?= 1

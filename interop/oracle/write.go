@@ -1,0 +1,790 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+	"github.com/apache/iceberg-go"
+	iceio "github.com/apache/iceberg-go/io"
+	"github.com/apache/iceberg-go/table/dv"
+	"github.com/google/uuid"
+)
+
+// writer turns a model's history into files: data and delete files by arrow-go, manifests and lists by iceberg-go, metadata JSON from the model.
+type writer struct {
+	m         *Model
+	r         *rand.Rand
+	dir       string // of the table, local
+	base      string // the same as recorded in metadata
+	mode      int    // of metrics, see measure
+	nextID    int64  // of the id column
+	files     int
+	seq       int64
+	snapshots []map[string]any
+	current   []iceberg.ManifestFile
+	entries   map[string][]entry // live and removed, by manifest path
+	nextRow   int64
+	schemas   []*iceberg.Schema
+}
+
+type entry struct {
+	file   iceberg.DataFile
+	seq    int64
+	snap   int64
+	status iceberg.ManifestEntryStatus
+}
+
+func (w *writer) path(kind, ext string) (local, recorded string) {
+	w.files++
+	name := fmt.Sprintf("%s/%04d-%s%s", map[bool]string{true: "metadata", false: "data"}[ext == ".avro" || ext == ".json"], w.files, kind, ext)
+	return filepath.Join(w.dir, name), w.base + "/" + name
+}
+
+// writeTable makes a random table in dir and returns its model and the location of its metadata.
+func writeTable(r *rand.Rand, dir string, version int) (*Model, string, error) {
+	m := newModel(r, version)
+	w := &writer{m: m, r: r, dir: dir, base: dir, mode: []int{0, 1, 2, 2, 3, 3, 4}[r.IntN(7)], entries: map[string][]entry{}}
+	if r.IntN(2) == 0 {
+		w.base = "file://" + dir
+	}
+	for _, d := range []string{"data", "metadata"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
+			return nil, "", err
+		}
+	}
+	if err := w.append(); err != nil {
+		return nil, "", fmt.Errorf("append: %w", err)
+	}
+	for range r.IntN(9) {
+		if err := w.step(); err != nil {
+			return nil, "", err
+		}
+	}
+	at, err := w.metadata()
+	return m, at, err
+}
+
+func (w *writer) step() error {
+	switch k := w.r.IntN(12); {
+	case k < 4:
+		return wrap("append", w.append())
+	case k < 7:
+		for range 1 + w.r.IntN(3) {
+			w.m.evolve()
+		}
+		return nil
+	case k < 8:
+		if s := w.m.randomSpec(); len(s.Fields) > 0 || w.m.Version > 1 {
+			w.m.Spec = s
+			w.m.Specs = append(w.m.Specs, s)
+			w.m.feature("spec change")
+		}
+		return nil
+	case k < 9:
+		return wrap("rewrite", w.rewrite())
+	case k < 11 && w.m.Version == 2:
+		return wrap("position delete", w.positionDelete())
+	case k < 11 && w.m.Version == 3:
+		return wrap("deletion vector", w.vectorDelete())
+	case w.m.Version >= 2:
+		return wrap("equality delete", w.equalityDelete())
+	}
+	return nil
+}
+
+func wrap(what string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// append adds rows under the current schema and spec, one file or more for each partition tuple.
+func (w *writer) append() error {
+	rows := w.randomRows()
+	groups, keys := map[string][]map[int]any{}, []string{}
+	for _, row := range rows {
+		k := fmt.Sprint(w.tuple(row)...)
+		if groups[k] == nil {
+			if len(groups) == 5 {
+				continue
+			}
+			keys = append(keys, k)
+		}
+		groups[k] = append(groups[k], row)
+	}
+	var add []iceberg.DataFile
+	for _, k := range keys {
+		g := groups[k]
+		for len(g) > 0 {
+			n := len(g)
+			if n > 3 && w.r.IntN(3) == 0 {
+				n /= 2
+			}
+			f, df, err := w.dataFile(g[:n])
+			if err != nil {
+				return err
+			}
+			w.m.Files = append(w.m.Files, f)
+			add = append(add, df)
+			g = g[n:]
+		}
+	}
+	return w.commit("append", add, nil)
+}
+
+func (w *writer) randomRows() []map[int]any {
+	n := []int{1, 5, 20, 20, 100, 100, 300}[w.r.IntN(7)]
+	t := w.m.schema()
+	profiles := map[int]profile{}
+	for _, f := range t.Fields {
+		profiles[f.ID] = randomProfile(w.r)
+		if w.m.sources()[f.ID] {
+			p := profiles[f.ID]
+			p.spread, p.special = min(p.spread, 4), p.special/4
+			profiles[f.ID] = p
+		}
+	}
+	var rows []map[int]any
+	for range n {
+		row := map[int]any{1: w.nextID}
+		w.nextID++
+		for _, f := range t.Fields {
+			if f.ID != 1 {
+				row[f.ID] = randomField(w.r, f, profiles[f.ID])
+			}
+		}
+		rows = append(rows, row)
+	}
+	for _, c := range columns(t, nil) {
+		if f := c.field(); f.Type.primitive() && f.ID != 1 && len(c.Path) == 1 && profiles[f.ID].sorted {
+			slices.SortStableFunc(rows, func(a, b map[int]any) int {
+				x, y := a[f.ID], b[f.ID]
+				switch {
+				case x == nil || y == nil:
+					return compareSigns(y == nil, x == nil)
+				}
+				return compare(x, f.Type, y, f.Type)
+			})
+			break
+		}
+	}
+	return rows
+}
+
+// tuple is the partition of a row under the default spec, in iceberg-go's values.
+func (w *writer) tuple(row map[int]any) []any {
+	var out []any
+	for _, sf := range w.m.Spec.Fields {
+		var v any = row
+		for _, f := range sf.Path {
+			if s, ok := v.(map[int]any); ok {
+				v = s[f.ID]
+			} else {
+				v = nil
+			}
+		}
+		if v == nil {
+			out = append(out, nil)
+			continue
+		}
+		tr, err := iceberg.ParseTransform(sf.Transform)
+		if err != nil {
+			panic(err)
+		}
+		res := tr.Apply(iceberg.Optional[iceberg.Literal]{Valid: true, Val: literal(v, w.fieldType(sf.source().ID))})
+		if !res.Valid {
+			out = append(out, nil)
+			continue
+		}
+		out = append(out, res.Val.Any())
+	}
+	return out
+}
+
+func (w *writer) fieldType(id int) *Type {
+	for _, c := range columns(w.m.schema(), nil) {
+		if c.field().ID == id {
+			return c.field().Type
+		}
+	}
+	panic(id)
+}
+
+// literal is a model value as iceberg-go's literal.
+func literal(v any, t *Type) iceberg.Literal {
+	switch t.Kind {
+	case Bool:
+		return iceberg.NewLiteral(v.(bool))
+	case Int:
+		return iceberg.NewLiteral(int32(v.(int64)))
+	case Long:
+		return iceberg.NewLiteral(v.(int64))
+	case Date:
+		return iceberg.NewLiteral(iceberg.Date(v.(int64)))
+	case Time:
+		return iceberg.NewLiteral(iceberg.Time(v.(int64)))
+	case Timestamp, Timestamptz:
+		return iceberg.NewLiteral(iceberg.Timestamp(v.(int64)))
+	case TimestampNs, TimestamptzNs:
+		return iceberg.NewLiteral(iceberg.TimestampNano(v.(int64)))
+	case Decimal:
+		return iceberg.NewLiteral(iceberg.Decimal{Val: decimal128.FromBigInt(v.(*big.Int)), Scale: t.S})
+	case String:
+		return iceberg.NewLiteral(v.(string))
+	case UUID:
+		return iceberg.NewLiteral(uuid.UUID([]byte(v.(string))))
+	case Fixed:
+		return iceberg.FixedLiteral(v.(string))
+	}
+	return iceberg.NewLiteral([]byte(v.(string)))
+}
+
+func (w *writer) spec(s *Spec) iceberg.PartitionSpec {
+	var fields []iceberg.PartitionField
+	for _, f := range s.Fields {
+		tr, err := iceberg.ParseTransform(f.Transform)
+		if err != nil {
+			panic(err)
+		}
+		fields = append(fields, iceberg.PartitionField{SourceIDs: []int{f.source().ID}, FieldID: f.ID, Name: f.Name, Transform: tr})
+	}
+	return iceberg.NewPartitionSpecID(s.ID, fields...)
+}
+
+func tupleMap(s *Spec, tuple []any) map[int]any {
+	out := map[int]any{}
+	for i, f := range s.Fields {
+		out[f.ID] = tuple[i]
+	}
+	return out
+}
+
+func (w *writer) dataFile(rows []map[int]any) (*DataFile, iceberg.DataFile, error) {
+	local, recorded := w.path("data", ".parquet")
+	t := w.m.schema()
+	size, err := writeParquet(w.r, local, rows, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	f := &DataFile{Path: recorded, Schema: t, Spec: w.m.Spec, Tuple: w.tuple(rows[0]), Rows: rows, Dead: make([]bool, len(rows)), Loose: make([]bool, len(rows)), Size: size, Seq: w.seq + 1}
+	b, err := iceberg.NewDataFileBuilder(w.spec(f.Spec), iceberg.EntryContentData, recorded, iceberg.ParquetFile, tupleMap(f.Spec, f.Tuple), nil, nil, int64(len(rows)), size)
+	if err != nil {
+		return nil, nil, err
+	}
+	m := measure(w.r, rows, t, w.mode)
+	addMetrics(b, m)
+	return f, b.Build(), nil
+}
+
+func addMetrics(b *iceberg.DataFileBuilder, m metrics) {
+	b.ValueCounts(m.values).NullValueCounts(m.nulls).NaNValueCounts(m.nans).LowerBoundValues(m.lower).UpperBoundValues(m.upper)
+}
+
+// victims picks rows to delete from one data file that has some left.
+func (w *writer) victims(f *DataFile) []int {
+	var live []int
+	for i, dead := range f.Dead {
+		if !dead {
+			live = append(live, i)
+		}
+	}
+	w.r.Shuffle(len(live), func(i, j int) { live[i], live[j] = live[j], live[i] })
+	n := []int{1, len(live) / 10, len(live) / 2, len(live)}[w.r.IntN(4)]
+	out := live[:min(max(n, 0), len(live))]
+	slices.Sort(out)
+	return out
+}
+
+func (w *writer) someFiles() []*DataFile {
+	if len(w.m.Files) == 0 {
+		return nil
+	}
+	out := slices.Clone(w.m.Files)
+	w.r.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out[:1+w.r.IntN(min(3, len(out)))]
+}
+
+const (
+	deletePathID = 2147483546
+	deletePosID  = 2147483545
+)
+
+// positionDelete writes position delete files: one for each data file, or one for several of one partition.
+func (w *writer) positionDelete() error {
+	type group struct {
+		spec  *Spec
+		tuple []any
+		rows  []map[int]any
+		paths []string
+	}
+	groups, keys := map[string]*group{}, []string{}
+	together := w.r.IntN(2) == 0
+	for _, f := range w.someFiles() {
+		k := f.Path
+		if together {
+			k = fmt.Sprint(f.Spec.ID, f.Tuple)
+		}
+		g := groups[k]
+		if g == nil {
+			g = &group{spec: f.Spec, tuple: f.Tuple}
+			groups[k], keys = g, append(keys, k)
+		}
+		for _, i := range w.victims(f) {
+			f.Dead[i] = true
+			g.rows = append(g.rows, map[int]any{deletePathID: f.Path, deletePosID: int64(i)})
+		}
+		g.paths = append(g.paths, f.Path)
+	}
+	t := &Type{Kind: Struct, Fields: []*Field{
+		{ID: deletePathID, Name: "file_path", Required: true, Type: &Type{Kind: String}},
+		{ID: deletePosID, Name: "pos", Required: true, Type: &Type{Kind: Long}},
+	}}
+	var add []iceberg.DataFile
+	for _, k := range keys {
+		g := groups[k]
+		if len(g.rows) == 0 {
+			continue
+		}
+		slices.SortFunc(g.rows, func(a, b map[int]any) int { return strings.Compare(a[deletePathID].(string), b[deletePathID].(string)) })
+		local, recorded := w.path("position", ".parquet")
+		size, err := writeParquet(w.r, local, g.rows, t)
+		if err != nil {
+			return err
+		}
+		b, err := iceberg.NewDataFileBuilder(w.spec(g.spec), iceberg.EntryContentPosDeletes, recorded, iceberg.ParquetFile, tupleMap(g.spec, g.tuple), nil, nil, int64(len(g.rows)), size)
+		if err != nil {
+			return err
+		}
+		if w.r.IntN(3) > 0 {
+			addMetrics(b, measure(w.r, g.rows, t, 3))
+		}
+		if len(g.paths) == 1 && w.r.IntN(2) == 0 {
+			b.ReferencedDataFile(g.paths[0])
+		}
+		add = append(add, b.Build())
+		w.m.feature("position deletes")
+	}
+	return w.commit("delete", add, nil)
+}
+
+// vectorDelete writes a Puffin file with a deletion vector for each of some data files, replacing those they had.
+func (w *writer) vectorDelete() error {
+	dw := dv.NewDVWriter(iceio.LocalFS{}, func(id int32) *iceberg.PartitionSpec { s := w.spec(w.m.Specs[id]); return &s })
+	replaced := map[string]bool{}
+	any := false
+	for _, f := range w.someFiles() {
+		v := w.victims(f)
+		if len(v) == 0 {
+			continue
+		}
+		any = true
+		for _, i := range v {
+			f.Dead[i] = true
+		}
+		var at []int64
+		for _, i := range v {
+			at = append(at, int64(i))
+		}
+		if f.Vector != nil {
+			replaced[f.Path] = true
+			at = append(at, f.Vector...)
+		}
+		f.Vector = at
+		if err := dw.Add(f.Path, at, int32(f.Spec.ID), tupleMap(f.Spec, f.Tuple)); err != nil {
+			return err
+		}
+	}
+	if !any {
+		return nil
+	}
+	w.m.feature("deletion vectors")
+	local, recorded := w.path("vectors", ".puffin")
+	out, err := dw.Flush(nil, local)
+	if err != nil {
+		return err
+	}
+	if local != recorded { // Flush records the name it wrote to
+		for i, d := range out {
+			s := w.spec(w.m.Specs[d.SpecID()])
+			b, err := iceberg.NewDataFileBuilder(s, iceberg.EntryContentPosDeletes, recorded, iceberg.PuffinFile, d.Partition(), nil, nil, d.Count(), d.FileSizeBytes())
+			if err != nil {
+				return err
+			}
+			b.ReferencedDataFile(*d.ReferencedDataFile()).ContentOffset(*d.ContentOffset()).ContentSizeInBytes(*d.ContentSizeInBytes())
+			out[i] = b.Build()
+		}
+	}
+	return w.commit("delete", out, func(e iceberg.DataFile) bool {
+		return e.FileFormat() == iceberg.PuffinFile && replaced[*e.ReferencedDataFile()]
+	})
+}
+
+// equalityDelete deletes the rows whose key is that of some live rows, in the scope of one partition, or of the whole table under an unpartitioned spec.
+func (w *writer) equalityDelete() error {
+	var fit []*Field
+	for _, f := range w.m.schema().Fields {
+		if f.Type.primitive() && !f.Type.floating() {
+			fit = append(fit, f)
+		}
+	}
+	w.r.Shuffle(len(fit), func(i, j int) { fit[i], fit[j] = fit[j], fit[i] })
+	fit = fit[:1+w.r.IntN(min(2, len(fit)))]
+	t := (&Type{Kind: Struct, Fields: fit}).clone()
+	files := w.someFiles()
+	if len(files) == 0 {
+		return nil
+	}
+	spec, tuple := files[0].Spec, files[0].Tuple
+	keys := map[string]map[int]any{}
+	key := func(row map[int]any) string { return rowText(row, t) }
+	for range 1 + w.r.IntN(4) {
+		f := files[0]
+		row := project(f.Rows[w.r.IntN(len(f.Rows))], f.Schema, w.m.schema()).(map[int]any)
+		k := map[int]any{}
+		for _, g := range fit {
+			k[g.ID] = row[g.ID]
+		}
+		keys[key(k)] = k
+	}
+	var rows []map[int]any
+	for _, k := range sortedKeys(keys) {
+		rows = append(rows, keys[k])
+	}
+	for _, f := range w.m.Files {
+		foreign := len(partitionFields(spec)) > 0 && (f.Spec != spec || fmt.Sprint(f.Tuple...) != fmt.Sprint(tuple...))
+		for i, r := range f.Rows {
+			if keys[key(project(r, f.Schema, w.m.schema()).(map[int]any))] != nil {
+				f.Loose[i] = true
+				f.Dead[i] = f.Dead[i] || !foreign
+			}
+		}
+	}
+	local, recorded := w.path("equality", ".parquet")
+	size, err := writeParquet(w.r, local, rows, t)
+	if err != nil {
+		return err
+	}
+	b, err := iceberg.NewDataFileBuilder(w.spec(spec), iceberg.EntryContentEqDeletes, recorded, iceberg.ParquetFile, tupleMap(spec, tuple), nil, nil, int64(len(rows)), size)
+	if err != nil {
+		return err
+	}
+	var ids []int
+	for _, g := range fit {
+		ids = append(ids, g.ID)
+	}
+	b.EqualityFieldIDs(ids)
+	if w.r.IntN(2) == 0 {
+		addMetrics(b, measure(w.r, rows, t, 3))
+	}
+	w.m.feature("equality deletes")
+	return w.commit("delete", []iceberg.DataFile{b.Build()}, nil)
+}
+
+func partitionFields(s *Spec) []SpecField {
+	return slices.DeleteFunc(slices.Clone(s.Fields), func(f SpecField) bool { return f.Transform == "void" })
+}
+
+// rewrite replaces a data file by one without its dead rows and some more: the entry becomes DELETED, its neighbours EXISTING.
+func (w *writer) rewrite() error {
+	if len(w.m.Files) < 2 {
+		return nil
+	}
+	at := w.r.IntN(len(w.m.Files))
+	f := w.m.Files[at]
+	w.m.Files = slices.Delete(w.m.Files, at, at+1)
+	w.m.feature("rewrite")
+	return w.commit("delete", nil, func(e iceberg.DataFile) bool {
+		return e.FilePath() == f.Path || e.FileFormat() == iceberg.PuffinFile && *e.ReferencedDataFile() == f.Path
+	})
+}
+
+func (w *writer) iceSchema(i int) (*iceberg.Schema, error) {
+	for len(w.schemas) <= i {
+		b, err := json.Marshal(schemaJSON(w.m.Schemas[len(w.schemas)], len(w.schemas)))
+		if err != nil {
+			return nil, err
+		}
+		var s iceberg.Schema
+		if err := json.Unmarshal(b, &s); err != nil {
+			return nil, fmt.Errorf("%s: %w", b, err)
+		}
+		w.schemas = append(w.schemas, &s)
+	}
+	return w.schemas[i], nil
+}
+
+// specSchema is a schema that has all sources of a spec, with the newest types: the current one plus columns since dropped.
+func (w *writer) specSchema(s *Spec) (*iceberg.Schema, error) {
+	for i := len(w.m.Schemas) - 1; i >= 0; i-- {
+		have := map[int]bool{}
+		for _, c := range columns(w.m.Schemas[i], nil) {
+			have[c.field().ID] = true
+		}
+		if !slices.ContainsFunc(s.Fields, func(f SpecField) bool { return !have[f.source().ID] }) {
+			return w.iceSchema(i)
+		}
+	}
+	return nil, fmt.Errorf("spec %d has no schema", s.ID)
+}
+
+// commit makes a snapshot: new manifests for what is added, and new versions of those that hold what is removed.
+func (w *writer) commit(operation string, add []iceberg.DataFile, remove func(iceberg.DataFile) bool) error {
+	w.seq++
+	snap := int64(1000 + w.seq)
+	var list []iceberg.ManifestFile
+	for _, mf := range w.current {
+		old := w.entries[mf.FilePath()]
+		if remove == nil || !slices.ContainsFunc(old, func(e entry) bool { return e.status != iceberg.EntryStatusDELETED && remove(e.file) }) {
+			list = append(list, mf)
+			continue
+		}
+		var next []entry
+		live := false
+		for _, e := range old {
+			switch {
+			case e.status == iceberg.EntryStatusDELETED:
+				continue
+			case remove(e.file):
+				next = append(next, entry{e.file, e.seq, snap, iceberg.EntryStatusDELETED})
+			default:
+				live = true
+				next = append(next, entry{e.file, e.seq, e.snap, iceberg.EntryStatusEXISTING})
+			}
+		}
+		if !live && w.r.IntN(2) == 0 {
+			continue
+		}
+		out, err := w.manifest(snap, w.m.Specs[mf.PartitionSpecID()], mf.ManifestContent(), next)
+		if err != nil {
+			return err
+		}
+		list = append(list, out)
+	}
+	for _, spec := range w.m.Specs {
+		for _, content := range []iceberg.ManifestContent{iceberg.ManifestContentData, iceberg.ManifestContentDeletes} {
+			var es []entry
+			for _, f := range add {
+				if int(f.SpecID()) == spec.ID && (f.ContentType() == iceberg.EntryContentData) == (content == iceberg.ManifestContentData) {
+					es = append(es, entry{f, w.seq, snap, iceberg.EntryStatusADDED})
+				}
+			}
+			for len(es) > 0 {
+				n := len(es)
+				if n > 1 && w.r.IntN(3) == 0 {
+					n /= 2
+				}
+				out, err := w.manifest(snap, spec, content, es[:n])
+				if err != nil {
+					return err
+				}
+				list = append(list, out)
+				es = es[n:]
+			}
+		}
+	}
+	return w.snapshot(operation, snap, list)
+}
+
+func (w *writer) manifest(snap int64, spec *Spec, content iceberg.ManifestContent, es []entry) (iceberg.ManifestFile, error) {
+	local, recorded := w.path("manifest", ".avro")
+	schema, err := w.specSchema(spec)
+	if err != nil {
+		return nil, err
+	}
+	var buf bytes.Buffer
+	mw, err := iceberg.NewManifestWriter(w.m.Version, &buf, w.spec(spec), schema, snap, iceberg.WithManifestWriterContent(content))
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range es {
+		var seq *int64
+		if e.status != iceberg.EntryStatusADDED {
+			seq = &e.seq
+		}
+		ie := iceberg.NewManifestEntry(e.status, &e.snap, seq, seq, e.file)
+		switch e.status {
+		case iceberg.EntryStatusADDED:
+			err = mw.Add(ie)
+		case iceberg.EntryStatusDELETED:
+			err = mw.Delete(ie)
+		default:
+			err = mw.Existing(ie)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := mw.Close(); err != nil {
+		return nil, err
+	}
+	out, err := mw.ToManifestFile(recorded, int64(buf.Len()))
+	if err != nil {
+		return nil, err
+	}
+	w.entries[recorded] = slices.Clone(es)
+	return out, os.WriteFile(local, buf.Bytes(), 0o644)
+}
+
+func (w *writer) snapshot(operation string, snap int64, list []iceberg.ManifestFile) error {
+	local, recorded := w.path("list", ".avro")
+	var buf bytes.Buffer
+	var parent *int64
+	if n := len(w.snapshots); n > 0 {
+		p := w.snapshots[n-1]["snapshot-id"].(int64)
+		parent = &p
+	}
+	first := w.nextRow
+	var lw *iceberg.ManifestListWriter
+	var err error
+	switch w.m.Version {
+	case 1:
+		lw, err = iceberg.NewManifestListWriterV1(&buf, snap, parent)
+	case 2:
+		lw, err = iceberg.NewManifestListWriterV2(&buf, snap, w.seq, parent)
+	default:
+		lw, err = iceberg.NewManifestListWriterV3(&buf, snap, w.seq, first, parent)
+	}
+	if err != nil {
+		return err
+	}
+	if err := lw.AddManifests(list); err != nil {
+		return err
+	}
+	if err := lw.Close(); err != nil {
+		return err
+	}
+	if n := lw.NextRowID(); n != nil {
+		w.nextRow = *n
+	}
+	if err := os.WriteFile(local, buf.Bytes(), 0o644); err != nil {
+		return err
+	}
+	if w.current, err = iceberg.ReadManifestList(bytes.NewReader(buf.Bytes())); err != nil {
+		return err
+	}
+	s := map[string]any{"snapshot-id": snap, "timestamp-ms": 1_700_000_000_000 + w.seq*1000, "manifest-list": recorded, "summary": map[string]string{"operation": operation}, "schema-id": len(w.m.Schemas) - 1}
+	if parent != nil {
+		s["parent-snapshot-id"] = *parent
+	}
+	if w.m.Version >= 2 {
+		s["sequence-number"] = w.seq
+	}
+	if w.m.Version >= 3 {
+		s["first-row-id"], s["added-rows"] = first, w.nextRow-first
+	}
+	w.snapshots = append(w.snapshots, s)
+	return nil
+}
+
+func schemaJSON(t *Type, id int) map[string]any {
+	out := typeJSON(t).(map[string]any)
+	out["schema-id"] = id
+	return out
+}
+
+func typeJSON(t *Type) any {
+	switch t.Kind {
+	case Struct:
+		fields := []any{}
+		for _, f := range t.Fields {
+			m := map[string]any{"id": f.ID, "name": f.Name, "required": f.Required, "type": typeJSON(f.Type)}
+			if f.Default != nil {
+				m["initial-default"], m["write-default"] = defaultJSON(f.Default, f.Type), defaultJSON(f.Default, f.Type)
+			}
+			fields = append(fields, m)
+		}
+		return map[string]any{"type": "struct", "fields": fields}
+	case List:
+		e := t.Fields[0]
+		return map[string]any{"type": "list", "element-id": e.ID, "element-required": e.Required, "element": typeJSON(e.Type)}
+	case Map:
+		k, v := t.Fields[0], t.Fields[1]
+		return map[string]any{"type": "map", "key-id": k.ID, "key": typeJSON(k.Type), "value-id": v.ID, "value-required": v.Required, "value": typeJSON(v.Type)}
+	}
+	return t.String()
+}
+
+// defaultJSON is the JSON single-value form [Iceberg specification, appendix D].
+func defaultJSON(v any, t *Type) any {
+	switch t.Kind {
+	case Bool, Int, Long, String:
+		return v
+	case Float:
+		return json.Number(strconv.FormatFloat(v.(float64), 'g', -1, 32))
+	case Double:
+		return json.Number(strconv.FormatFloat(v.(float64), 'g', -1, 64))
+	case Date:
+		return time.Unix(v.(int64)*86400, 0).UTC().Format("2006-01-02")
+	case Time:
+		return time.UnixMicro(v.(int64)).UTC().Format("15:04:05.000000")
+	case Timestamp:
+		return moment(v.(int64), 1000, "")
+	case Timestamptz:
+		return moment(v.(int64), 1000, "+00:00")
+	case TimestampNs:
+		return moment(v.(int64), 1, "")
+	case TimestamptzNs:
+		return moment(v.(int64), 1, "+00:00")
+	case UUID:
+		u := uuid.UUID([]byte(v.(string)))
+		return u.String()
+	}
+	return jsonValue(v, t)
+}
+
+// metadata writes the table's metadata file and returns its local path.
+func (w *writer) metadata() (string, error) {
+	m := w.m
+	schemas, specs := []any{}, []any{}
+	for i, s := range m.Schemas {
+		schemas = append(schemas, schemaJSON(s, i))
+	}
+	specFields := func(s *Spec) []any {
+		out := []any{}
+		for _, f := range s.Fields {
+			out = append(out, map[string]any{"source-id": f.source().ID, "field-id": f.ID, "name": f.Name, "transform": f.Transform})
+		}
+		return out
+	}
+	for _, s := range m.Specs {
+		specs = append(specs, map[string]any{"spec-id": s.ID, "fields": specFields(s)})
+	}
+	last := w.snapshots[len(w.snapshots)-1]
+	var log []any
+	for _, s := range w.snapshots {
+		log = append(log, map[string]any{"snapshot-id": s["snapshot-id"], "timestamp-ms": s["timestamp-ms"]})
+	}
+	doc := map[string]any{
+		"format-version": m.Version, "table-uuid": uuid.NewSHA1(uuid.Nil, []byte(w.dir)).String(), "location": w.base, "last-updated-ms": last["timestamp-ms"],
+		"last-column-id": m.lastID, "current-schema-id": len(m.Schemas) - 1, "schemas": schemas, "default-spec-id": m.Spec.ID, "partition-specs": specs,
+		"last-partition-id": m.partID, "default-sort-order-id": 0, "sort-orders": []any{map[string]any{"order-id": 0, "fields": []any{}}},
+		"properties": m.Props, "current-snapshot-id": last["snapshot-id"], "snapshots": w.snapshots, "snapshot-log": log, "metadata-log": []any{},
+		"refs": map[string]any{"main": map[string]any{"snapshot-id": last["snapshot-id"], "type": "branch"}},
+	}
+	switch m.Version {
+	case 1:
+		doc["schema"], doc["partition-spec"] = schemas[len(schemas)-1], specFields(m.Spec)
+	case 3:
+		doc["next-row-id"] = w.nextRow
+		fallthrough
+	default:
+		doc["last-sequence-number"] = w.seq
+	}
+	b, err := json.Marshal(doc)
+	if err != nil {
+		return "", err
+	}
+	local := filepath.Join(w.dir, "metadata", "v1.metadata.json")
+	return local, os.WriteFile(local, b, 0o644)
+}
