@@ -62,7 +62,7 @@ integration: build ## real MinIO, Iceberg REST catalog and toxiproxy as processe
 ORACLE_TABLES ?= 500
 ORACLE_PREDICATES ?= 20
 oracle: ## random Iceberg tables and predicates: lakescan against a model, DuckDB and PyIceberg
-	integration/prepare.sh
+	integration/prepare.sh python
 	. integration/env.sh && cd interop/oracle && $(GO) run . -python "$$LAKESCAN_TOOLS/python/bin/python" -tables $(ORACLE_TABLES) -predicates $(ORACLE_PREDICATES) $(if $(ORACLE_SEED),-seed $(ORACLE_SEED))
 
 COUNT ?= 2100
