@@ -107,8 +107,12 @@ func TestScan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []test{{Name: "TestL01_A", Package: "a"}, {Name: "TestL03_C", Package: "a", Servers: true}, {Name: "FuzzP9_D", Package: "a"},
-		{Name: "TestL04_D", Package: "nest/x", Servers: true}}
+	want := []test{
+		{Name: "TestL01_A", Package: "a"},
+		{Name: "TestL03_C", Package: "a", Servers: true},
+		{Name: "FuzzP9_D", Package: "a"},
+		{Name: "TestL04_D", Package: "nest/x", Servers: true},
+	}
 	if !slices.Equal(tests, want) {
 		t.Errorf("got  %v\nwant %v", tests, want)
 	}
