@@ -239,6 +239,9 @@ func (b *Table) manifest(snapshot int64, deletes bool, spec int, files []File) m
 		"partition-spec": string(b.json(b.specFields(spec))), "schema": string(b.json(b.schemas[len(b.schemas)-1])),
 	}}
 	for _, f := range files {
+		if f.Sequence != 0 {
+			row["min_sequence_number"] = min(row["min_sequence_number"].(int64), f.Sequence)
+		}
 		if f.Deleted {
 			gone, goneRows = gone+1, goneRows+f.Rows
 		} else {
