@@ -500,6 +500,34 @@ func TestN_LIVE1_DifferentScansOfOneTableAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
+// A file that is gone ends the scan that needs it, with its name and after no row that follows it; it does not hurt who stops before,
+// nor who prunes it.
+func TestN_LIVE2_AFileIsGone(t *testing.T) {
+	t.Parallel()
+	b := New(t, "s3://b/t", 2)
+	b.Schema(kv)
+	file := func(key int) File {
+		f := b.Parquet(parquetfile.Options{}, fmt.Sprintf(`[{"k":%d,"v":"x"}]`, key), k, v)
+		bound := binary.LittleEndian.AppendUint64(nil, uint64(key))
+		f.Lower, f.Upper, f.Values, f.Nulls = map[int][]byte{1: bound}, map[int][]byte{1: bound}, map[int]int64{1: 1}, map[int]int64{1: 0}
+		return f
+	}
+	gone := file(2)
+	gone.Path += ".gone"
+	b.Commit("append", file(1), gone, file(3))
+	got, err := b.Rows(t, iceberg.ScanSpec{})
+	if !errors.Is(err, object.ErrNotFound) || !strings.Contains(err.Error(), gone.Path) || len(got) > 1 {
+		t.Errorf("rows %q, error %v", got, err)
+	}
+	wantRows(t, b, iceberg.ScanSpec{Limit: 1}, rowsOf("1/x")...)
+	for filter, want := range map[string]string{"k = 3": "3/x", "k < 2": "1/x"} {
+		spec := where("", filter)
+		if got, err := b.Rows(t, spec); err != nil || !slices.Equal(got, rowsOf(want)) {
+			t.Errorf("%s: rows %q, error %v", filter, got, err)
+		}
+	}
+}
+
 // An encrypted footer has its own magic, and a plain footer may tell that columns are encrypted: both are refused by name.
 func TestN_CAP1_ParquetEncryptionIsNamed(t *testing.T) {
 	t.Parallel()
