@@ -82,6 +82,10 @@ faults: ## what a scan does while servers, connections, files and keys fail, as 
 		>$(BIN)/faults.log || { cat $(BIN)/faults.log; exit 1; }
 	@cat $(BIN)/faults.md $(BIN)/faults.md.cache
 
+expiry: ## a minute's scan with storage keys that last five seconds and tokens that last three
+	integration/prepare.sh
+	. integration/env.sh && LAKESCAN_EXPIRY_SECONDS=$${SECONDS_LONG:-60} $(GO) test -count=1 -v -tags integration -run TestP8_AScanOutlives ./integration
+
 cases: ## case id -> kind, result, tests; runs them (CASES="L12 DEL" for some)
 	$(GO) run ./internal/cases -tags $(TAGS) $(CASES)
 
