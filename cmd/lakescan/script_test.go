@@ -39,7 +39,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 filepath.Join("testdata", "script"),
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		RequireExplicitExec: true,
-		Deadline:            time.Now().Add(2 * time.Minute),
+		Deadline:            time.Now().Add(5 * time.Minute),
 		Setup:               setupLake,
 		Condition: func(cond string) (bool, error) {
 			switch cond {
@@ -106,6 +106,7 @@ func setupLake(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
+	env.Setenv("GORACE", os.Getenv("GORACE"))
 	env.Setenv("CORPUS", corpus)
 	for k, v := range map[string]string{"HOME": home, "URI": rest.URL, "S3": s3.URL, "KEY": testKey, "SECRET": testSecret, "LAKESCAN_URI": rest.URL, "LAKESCAN_RETRIES": "1"} {
 		env.Setenv(k, v)
