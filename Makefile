@@ -55,7 +55,7 @@ assert: ## Arrow's and our own assertions on
 
 integration: build ## real MinIO, Iceberg REST catalog and toxiproxy as processes; other readers as judges
 	integration/prepare.sh
-	. integration/env.sh && $(GO) test $(TESTFLAGS) -count=1 -tags $(TAGS),integration ./integration/...
+	. integration/env.sh && $(GO) test -timeout 30m -count=1 -tags $(TAGS),integration ./integration/...
 	$(MAKE) differential COUNT=300
 	$(MAKE) oracle ORACLE_TABLES=8 ORACLE_SEED=5000
 
