@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lakescan/lakescan/config"
+	"github.com/lakescan/lakescan/internal/usage"
 	"github.com/lakescan/lakescan/memory"
 	"github.com/lakescan/lakescan/query/render"
 	"github.com/lakescan/lakescan/source"
@@ -83,9 +84,9 @@ func (s *session) runStats(out *output, err error) runStats {
 	r := runStats{
 		Complete: err == nil, WallMS: time.Since(s.started).Milliseconds(), Engine: s.engine, FromMetadata: s.fromMetadata,
 		Requests: map[string]int64{}, Retried: req.Retries, Resumed: req.Resumes, Throttled: req.Throttled, Hedged: req.Hedges, HedgesWon: req.HedgesWon,
-		Metadata: s.tally.metadata.Load(), CacheHits: req.CacheHits, CPUMS: cpuTime().Milliseconds(), BytesFetched: req.BytesRead,
+		Metadata: s.tally.metadata.Load(), CacheHits: req.CacheHits, CPUMS: usage.CPU().Milliseconds(), BytesFetched: req.BytesRead,
 		LocalReads: req.LocalReads, LocalBytes: req.LocalBytes, MemoryPeak: max(s.peak, m.Total-m.Held[memory.SQL]), MemorySQL: max(s.peakSQL, m.Held[memory.SQL]), MemoryLimit: m.Limit,
-		ProcessPeak: residentPeak(),
+		ProcessPeak: usage.PeakRSS(),
 	}
 	if out != nil {
 		r.Rows = out.rows

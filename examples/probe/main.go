@@ -26,6 +26,7 @@ import (
 	"github.com/lakescan/lakescan"
 	"github.com/lakescan/lakescan/expr"
 	"github.com/lakescan/lakescan/iceberg"
+	"github.com/lakescan/lakescan/internal/usage"
 	"github.com/lakescan/lakescan/object"
 	"github.com/lakescan/lakescan/source"
 )
@@ -75,13 +76,13 @@ func main() {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
-	base, cpu, began := peakRSS(), cpuTime(), time.Now()
+	base, cpu, began := usage.PeakRSS(), usage.CPU(), time.Now()
 	answer, err := ask(ctx, o, q)
 	if err != nil {
 		log.Fatal(err)
 	}
 	line, err := json.Marshal(map[string]any{
-		"wall": time.Since(began).Seconds(), "cpu": (cpuTime() - cpu).Seconds(), "rss_mb": float64(peakRSS()) / (1 << 20), "rss_import_mb": float64(base) / (1 << 20), "out": answer,
+		"wall": time.Since(began).Seconds(), "cpu": (usage.CPU() - cpu).Seconds(), "rss_mb": float64(usage.PeakRSS()) / (1 << 20), "rss_import_mb": float64(base) / (1 << 20), "out": answer,
 	})
 	if err != nil {
 		log.Fatal(err)

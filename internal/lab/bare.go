@@ -8,6 +8,7 @@ import (
 
 	"github.com/lakescan/lakescan"
 	"github.com/lakescan/lakescan/iceberg"
+	"github.com/lakescan/lakescan/internal/usage"
 	"github.com/lakescan/lakescan/object"
 	"github.com/lakescan/lakescan/source"
 )
@@ -26,11 +27,11 @@ func doBare(ctx context.Context, j Job, env []string) (*Sample, error) {
 		return nil, err
 	}
 	s := &Sample{Cell: j.Cell, Rows: learnt.Rows, Check: learnt.Check, Rounds: learnt.Rounds, FileCount: learnt.FileCount, Workers: runtime.GOMAXPROCS(0), Slots: c.Pool().Slots()}
-	s.BaseRSS = peakRSS()
-	cpu, began := cpuTime(), time.Now()
+	s.BaseRSS = usage.PeakRSS()
+	cpu, began := usage.CPU(), time.Now()
 	s.Began = began.UTC().Format(time.RFC3339)
 	err = s.fetchAll(ctx, c, j, learnt, began)
-	s.Wall, s.CPU, s.RSS = millis(time.Since(began)), millis(cpuTime()-cpu), peakRSS()
+	s.Wall, s.CPU, s.RSS = millis(time.Since(began)), millis(usage.CPU()-cpu), usage.PeakRSS()
 	s.FirstRow = s.Wall
 	s.traffic(object.Stats{}, c.Requests())
 	if cerr := c.Close(); err == nil {

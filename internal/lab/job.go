@@ -15,6 +15,7 @@ import (
 
 	"github.com/lakescan/lakescan"
 	"github.com/lakescan/lakescan/iceberg"
+	"github.com/lakescan/lakescan/internal/usage"
 	"github.com/lakescan/lakescan/object"
 	"github.com/lakescan/lakescan/source"
 )
@@ -97,15 +98,15 @@ func measure(ctx context.Context, c *lakescan.Client, j Job, s *Sample, line *ti
 			err = errors.Join(err, nerr)
 		}()
 	}
-	s.BaseRSS = peakRSS()
-	before, cpu := c.Requests(), cpuTime()
+	s.BaseRSS = usage.PeakRSS()
+	before, cpu := c.Requests(), usage.CPU()
 	line.began = time.Now()
 	on.Store(j.Within != "" || j.Cell.Neighbour == "none")
 	k := &consumer{began: line.began, line: line}
 	err = k.scan(ctx, c, j, s)
 	on.Store(false)
-	s.CPU = millis(cpuTime() - cpu)
-	s.RSS = peakRSS()
+	s.CPU = millis(usage.CPU() - cpu)
+	s.RSS = usage.PeakRSS()
 	s.Rows, s.Check, s.FirstRow, s.Budget = k.rows.Load(), k.sum.Load(), float64(k.first.Load())/1000, k.peak.Load()
 	s.traffic(before, c.Requests())
 	line.finish(s)

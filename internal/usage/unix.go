@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package usage
 
 import (
 	"os"
@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// cpuTime is what this process has used, user and system.
-func cpuTime() time.Duration {
+// CPU is what this process has used, user and system.
+func CPU() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0
@@ -20,9 +20,9 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// peakRSS is the high-water mark of this process in bytes. On Linux it is VmHWM: getrusage's figure is at least that of the process which
+// PeakRSS is the high-water mark of this process in bytes. On Linux it is VmHWM: getrusage's figure is at least that of the process which
 // started this one, since both shared its memory until exec.
-func peakRSS() int64 {
+func PeakRSS() int64 {
 	if text, err := os.ReadFile("/proc/self/status"); err == nil {
 		for line := range strings.Lines(string(text)) {
 			if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
