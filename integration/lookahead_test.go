@@ -137,7 +137,11 @@ func (l *lab) closeBesideAFullPool(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(300 * time.Millisecond)
+	for began := time.Now(); c.Pool().Stats().Queued == 0; runtime.Gosched() { // else Close would have nothing to wait behind
+		if time.Since(began) > 10*time.Second {
+			t.Fatal("the pool does not fill")
+		}
+	}
 	var took []time.Duration
 	for range 50 {
 		r, err := c.Scan(t.Context(), labTable, lakescan.MaxFilesToPrefetch(64))
