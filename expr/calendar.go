@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 )
@@ -234,17 +235,7 @@ func (m moment) in(u arrow.TimeUnit) (int64, error) {
 	return m.sec*n + m.nano/(1e9/n), nil
 }
 
-func perSecond(u arrow.TimeUnit) int64 {
-	switch u {
-	case arrow.Second:
-		return 1
-	case arrow.Millisecond:
-		return 1e3
-	case arrow.Microsecond:
-		return 1e6
-	}
-	return 1e9
-}
+func perSecond(u arrow.TimeUnit) int64 { return int64(time.Second / u.Multiplier()) }
 
 // formatDate writes [-]YYYY-MM-DD.
 func formatDate(days int64) string {

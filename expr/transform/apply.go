@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+	"time"
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -114,17 +115,7 @@ func civil(days int64) (year, month int64) {
 	return year, month
 }
 
-func unitsPerSecond(u arrow.TimeUnit) int64 {
-	switch u {
-	case arrow.Second:
-		return 1
-	case arrow.Millisecond:
-		return 1e3
-	case arrow.Microsecond:
-		return 1e6
-	}
-	return 1e9
-}
+func unitsPerSecond(u arrow.TimeUnit) int64 { return int64(time.Second / u.Multiplier()) }
 
 // micros converts a time or timestamp to microseconds, rounding down.
 func micros(v int64, u arrow.TimeUnit) (int64, bool) {

@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -134,18 +135,7 @@ func appendOther(dst []byte, a arrow.Array, i int) ([]byte, bool) {
 	return dst, false
 }
 
-func perSecond(u arrow.TimeUnit) int64 {
-	switch u {
-	case arrow.Second:
-		return 1
-	case arrow.Millisecond:
-		return 1e3
-	case arrow.Microsecond:
-		return 1e6
-	default:
-		return 1e9
-	}
-}
+func perSecond(u arrow.TimeUnit) int64 { return int64(time.Second / u.Multiplier()) }
 
 func appendNested(dst []byte, f arrow.Field, a arrow.Array, i int, order MapOrder) ([]byte, error) {
 	switch a := a.(type) {

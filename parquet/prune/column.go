@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/big"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/lakescan/lakescan/expr"
@@ -126,17 +127,7 @@ func (c Column) timeForm(x *codec, t arrow.DataType) form {
 	return formTime
 }
 
-func perSecond(u arrow.TimeUnit) int64 {
-	switch u {
-	case arrow.Second:
-		return 1
-	case arrow.Millisecond:
-		return 1e3
-	case arrow.Microsecond:
-		return 1e6
-	}
-	return 1e9
-}
+func perSecond(u arrow.TimeUnit) int64 { return int64(time.Second / u.Multiplier()) }
 
 // signed: the form's order is that of signed numbers, which the deprecated statistics are kept by.
 func (x codec) signed() bool {

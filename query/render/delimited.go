@@ -62,7 +62,7 @@ func (e *delimited) Write(rec arrow.RecordBatch) error {
 	if err := e.check(rec); err != nil {
 		return err
 	}
-	var fault error
+	var fault, err error
 	cols := bindAll(style{zone: e.o.Zone, fault: &fault}, e.schema, rec)
 	null := e.null(e.o)
 	buf := e.buf[:0]
@@ -83,11 +83,8 @@ func (e *delimited) Write(rec arrow.RecordBatch) error {
 			return fault
 		}
 		buf = append(append(buf, e.tail...), '\n')
-		if len(buf) >= flushBytes {
-			if _, err := e.w.Write(buf); err != nil {
-				return err
-			}
-			buf = buf[:0]
+		if buf, err = spill(e.w, buf); err != nil {
+			return err
 		}
 	}
 	e.buf = buf

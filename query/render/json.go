@@ -30,7 +30,7 @@ func (e *objects) Write(rec arrow.RecordBatch) error {
 	if err := e.check(rec); err != nil {
 		return err
 	}
-	var fault error
+	var fault, err error
 	cols := bindAll(style{json: true, strings: e.o.NumbersAsStrings, fault: &fault}, e.schema, rec)
 	buf := e.buf[:0]
 	for i := range int(rec.NumRows()) {
@@ -53,11 +53,8 @@ func (e *objects) Write(rec arrow.RecordBatch) error {
 			buf = append(buf, '\n')
 		}
 		e.rows++
-		if len(buf) >= flushBytes {
-			if _, err := e.w.Write(buf); err != nil {
-				return err
-			}
-			buf = buf[:0]
+		if buf, err = spill(e.w, buf); err != nil {
+			return err
 		}
 	}
 	e.buf = buf
@@ -66,6 +63,14 @@ func (e *objects) Write(rec arrow.RecordBatch) error {
 
 // flushBytes bounds what one batch of wide rows may pile up.
 const flushBytes = 1 << 20
+
+// spill writes what has piled up once it is much.
+func spill(w io.Writer, buf []byte) ([]byte, error) {
+	if len(buf) < flushBytes {
+		return buf, nil
+	}
+	return buf[:0], flush(w, buf)
+}
 
 func flush(w io.Writer, buf []byte) error {
 	if len(buf) == 0 {
