@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/lakescan/lakescan/internal/wildcard"
 )
 
 type action uint8
@@ -66,12 +68,12 @@ func (p *program) pick(point, key string) *term {
 	p.mu.hits[key]++
 	for i := range p.rules {
 		r := &p.rules[i]
-		if r.glob != "" && !match(r.glob, key) {
+		if r.glob != "" && !wildcard.Match(r.glob, key) {
 			continue
 		}
 		for j := range r.chain {
 			t := &r.chain[j]
-			if t.glob != "" && !match(t.glob, key) {
+			if t.glob != "" && !wildcard.Match(t.glob, key) {
 				continue
 			}
 			if t.uses > 0 && p.mu.used[t] >= t.uses {
@@ -102,31 +104,6 @@ func draw(point, key string, hit int64) float64 {
 	x *= 0xc4ceb9fe1a85ec53
 	x ^= x >> 33
 	return float64(x>>11) / (1 << 53) * 100
-}
-
-// match is a glob over any text: "*" crosses slashes.
-func match(glob, s string) bool {
-	star, back := -1, 0
-	i, j := 0, 0
-	for j < len(s) {
-		switch {
-		case i < len(glob) && glob[i] == '*':
-			star, back = i, j
-			i++
-		case i < len(glob) && (glob[i] == '?' || glob[i] == s[j]):
-			i++
-			j++
-		case star >= 0:
-			back++
-			i, j = star+1, back
-		default:
-			return false
-		}
-	}
-	for i < len(glob) && glob[i] == '*' {
-		i++
-	}
-	return i == len(glob)
 }
 
 // maxSpec bounds what a request or a variable may hand in.

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/lakescan/lakescan/internal/wildcard"
 )
 
 // Rules is one rule set with its log. It is safe for concurrent use.
@@ -328,7 +330,7 @@ func (r *Rules) Log() []Entry {
 func (r *Rules) Count(method, glob string) int {
 	n := 0
 	for _, e := range r.Log() {
-		if (method == "" || method == e.Method) && match(glob, e.Path) {
+		if (method == "" || method == e.Method) && wildcard.Match(glob, e.Path) {
 			n++
 		}
 	}
@@ -393,7 +395,7 @@ func (r *rule) matches(e *Entry) bool {
 		r.hasRange && r.rng != e.Range:
 		return false
 	}
-	return match(r.path, e.Path)
+	return wildcard.Match(r.path, e.Path)
 }
 
 // draw is in [0, 1), and depends on the arguments alone.
@@ -407,29 +409,4 @@ func draw(seed uint64, index int, e *Entry, repeat int, what string) float64 {
 	x *= 0xc4ceb9fe1a85ec53
 	x ^= x >> 33
 	return float64(x>>11) / (1 << 53)
-}
-
-// match is a glob over any text: "*" crosses slashes.
-func match(glob, s string) bool {
-	star, back := -1, 0
-	i, j := 0, 0
-	for j < len(s) {
-		switch {
-		case i < len(glob) && glob[i] == '*':
-			star, back = i, j
-			i++
-		case i < len(glob) && (glob[i] == '?' || glob[i] == s[j]):
-			i++
-			j++
-		case star >= 0:
-			back++
-			i, j = star+1, back
-		default:
-			return false
-		}
-	}
-	for i < len(glob) && glob[i] == '*' {
-		i++
-	}
-	return i == len(glob)
 }
