@@ -42,12 +42,8 @@ func (e *AggregateError) Error() string { return e.Aggregate.String() + ": " + e
 // exact, and bounds tell which files cannot hold a least or greatest value (NoMetadataAnswers turns both off); of the other files the columns
 // that it names, and those of the filter, are read.
 func (c *Client) Aggregate(ctx context.Context, target string, aggregates []Aggregate, opts ...ScanOption) (*AggregateResult, error) {
-	t, err := c.parseTarget(target)
-	if err != nil {
-		return nil, err
-	}
 	o := makeScanOptions(opts)
-	r, err := c.relation(ctx, t, o.version)
+	r, err := c.relationNamed(ctx, target, o.version)
 	if err != nil {
 		return nil, err
 	}

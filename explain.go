@@ -28,12 +28,8 @@ type Explanation struct {
 // ExplainScan plans a scan to its end and says what it would read. It reads metadata and, of plain files, the first footer; no
 // other part of a data file.
 func (c *Client) ExplainScan(ctx context.Context, target string, opts ...ScanOption) (*Explanation, error) {
-	t, err := c.parseTarget(target)
-	if err != nil {
-		return nil, err
-	}
 	o := makeScanOptions(opts)
-	r, err := c.relation(ctx, t, o.version)
+	r, err := c.relationNamed(ctx, target, o.version)
 	if err != nil {
 		return nil, err
 	}

@@ -250,11 +250,7 @@ func (c *Client) Table(ctx context.Context, target string) (*iceberg.Table, erro
 
 // Columns is the current schema of a table, or that of plain files: one request for a table, a listing and a footer for files.
 func (c *Client) Columns(ctx context.Context, target string) (*arrow.Schema, error) {
-	t, err := c.parseTarget(target)
-	if err != nil {
-		return nil, err
-	}
-	r, err := c.relation(ctx, t, iceberg.Version{})
+	r, err := c.relationNamed(ctx, target, iceberg.Version{})
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,15 @@ type planned struct {
 	limit    int64                                          // rows after which the scan may end; 0 = all
 }
 
+// relationNamed is the relation of a target as people write it.
+func (c *Client) relationNamed(ctx context.Context, target string, v iceberg.Version) (relation, error) {
+	t, err := c.parseTarget(target)
+	if err != nil {
+		return nil, err
+	}
+	return c.relation(ctx, t, v)
+}
+
 // relation loads a table (one request) or finds files (a listing for a glob, and the first file's footer).
 func (c *Client) relation(ctx context.Context, t target, v iceberg.Version) (relation, error) {
 	if t.path != "" && !t.isMetadata() {
@@ -148,12 +157,8 @@ func makeScanOptions(opts []ScanOption) scanOptions {
 // Scan opens a target: "ns.table", "catalog.ns.table", quoted parts ("a.b".t), Parquet files by path or glob (s3://bucket/path/*.parquet, a
 // local file), or the location of a *.metadata.json. ctx bounds the whole scan; the caller closes the reader.
 func (c *Client) Scan(ctx context.Context, target string, opts ...ScanOption) (*source.Reader, error) {
-	t, err := c.parseTarget(target)
-	if err != nil {
-		return nil, err
-	}
 	o := makeScanOptions(opts)
-	r, err := c.relation(ctx, t, o.version)
+	r, err := c.relationNamed(ctx, target, o.version)
 	if err != nil {
 		return nil, err
 	}

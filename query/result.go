@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/lakescan/lakescan/internal/recordreader"
 	"github.com/lakescan/lakescan/source"
 )
 
@@ -149,40 +150,5 @@ var errClosed = errors.New("query: the result is closed")
 
 // RecordReader lends like Next; its last Release closes the result.
 func (r *Result) RecordReader() array.RecordReader {
-	rr := &recordReader{result: r}
-	rr.refs.Store(1)
-	return rr
+	return recordreader.New(recordreader.Stream{Schema: r.Schema, Next: r.Next, Close: r.Close})
 }
-
-type recordReader struct {
-	result *Result
-	refs   atomic.Int64
-	rec    arrow.RecordBatch
-	err    error
-}
-
-func (r *recordReader) Retain() { r.refs.Add(1) }
-
-func (r *recordReader) Release() {
-	if r.refs.Add(-1) == 0 {
-		r.rec = nil
-		_ = r.result.Close()
-	}
-}
-
-func (r *recordReader) Schema() *arrow.Schema { return r.result.Schema() }
-
-func (r *recordReader) Next() bool {
-	rec, err := r.result.Next()
-	r.rec = rec
-	if err != nil && err != io.EOF {
-		r.err = err
-	}
-	return err == nil
-}
-
-func (r *recordReader) RecordBatch() arrow.RecordBatch { return r.rec }
-
-func (r *recordReader) Record() arrow.RecordBatch { return r.rec }
-
-func (r *recordReader) Err() error { return r.err }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/lakescan/lakescan/internal/recordreader"
 )
 
 // Reader yields the scan once, by one of All, Next, RecordReader or Feed.
@@ -170,45 +172,12 @@ func (r *Reader) giveBack() {
 
 // RecordReader lends like Next; its last Release closes the scan.
 func (r *Reader) RecordReader() array.RecordReader {
-	rr := &recordReader{r: r}
-	rr.refs.Store(1)
-	return rr
-}
-
-type recordReader struct {
-	r    *Reader
-	refs atomic.Int64
-	rec  arrow.RecordBatch
-	err  error
-}
-
-func (rr *recordReader) Retain() { rr.refs.Add(1) }
-
-func (rr *recordReader) Release() {
-	if rr.refs.Add(-1) == 0 {
-		rr.rec = nil
-		_ = rr.r.Close()
+	next := func() (arrow.RecordBatch, error) {
+		b, err := r.Next(r.ctx)
+		return b.Record, err
 	}
+	return recordreader.New(recordreader.Stream{Schema: r.Schema, Next: next, Close: r.Close})
 }
-
-func (rr *recordReader) Schema() *arrow.Schema { return rr.r.Schema() }
-
-func (rr *recordReader) Next() bool {
-	b, err := rr.r.Next(rr.r.ctx)
-	if err != nil {
-		rr.rec = nil
-		if !errors.Is(err, io.EOF) {
-			rr.err = err
-		}
-		return false
-	}
-	rr.rec = b.Record
-	return true
-}
-
-func (rr *recordReader) RecordBatch() arrow.RecordBatch { return rr.rec }
-func (rr *recordReader) Record() arrow.RecordBatch      { return rr.rec }
-func (rr *recordReader) Err() error                     { return rr.err }
 
 // Schema of every batch.
 func (r *Reader) Schema() *arrow.Schema { return r.cfg.Schema }

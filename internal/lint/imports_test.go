@@ -14,7 +14,7 @@ const module = "github.com/lakescan/lakescan"
 // allowed is the table of docs/architecture.md, "Who may import whom": a package (or the nearest parent that has a row) may
 // import its own tree and what its row names, sub-packages included. Failpoints may be imported by all.
 var allowed = map[string][]string{
-	"failpoints":          {},
+	"failpoints":          {"internal/wildcard"},
 	"expr":                {},
 	"memory":              {},
 	"prefetchpool":        {},
@@ -22,13 +22,13 @@ var allowed = map[string][]string{
 	"query/render":        {"parquet/variant"},
 	"toxiproxy":           {},
 	"parquet":             {"expr", "memory"},
-	"source":              {"prefetchpool", "object", "parquet", "expr", "memory"},
+	"source":              {"prefetchpool", "object", "parquet", "expr", "memory", "internal/recordreader"},
 	"source/resolve":      {"parquet", "expr", "object"},
 	"source/deletes":      {"parquet", "expr", "object", "memory"},
 	"iceberg":             {"source", "parquet/rowsel", "object", "expr", "memory", "internal/rawjson"},
 	"index":               {"source", "object", "parquet", "expr", "memory", "internal/loser"},
 	"projection":          {"source", "object", "parquet", "expr", "memory", "internal/loser"},
-	"query":               {"iceberg", "source", "expr", "memory", "object", "parquet"},
+	"query":               {"iceberg", "source", "expr", "memory", "object", "parquet", "internal/recordreader"},
 	"":                    {"iceberg", "source", "prefetchpool", "parquet", "object", "expr", "memory", "query", "index", "projection", "failpoints"},
 	"config":              {"", "iceberg", "source", "prefetchpool", "object", "expr", "memory", "query"},
 	"tracing":             {"", "source", "object"},
