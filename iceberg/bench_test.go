@@ -75,10 +75,12 @@ func BenchmarkPlan(b *testing.B) {
 		filter string
 		cols   []string
 		want   int
+		meter  []int // columns of TasksWithMetrics
 	}{
-		{"no_filter", "", nil, entries},
-		{"three_files", "id >= 50000000 AND id < 50003000", nil, 3},
-		{"partition_tenth", "ts < TIMESTAMP '2023-12-19 00:00:00'", []string{"id"}, 10_000},
+		{"no_filter", "", nil, entries, nil},
+		{"ten_metrics", "", nil, entries, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+		{"three_files", "id >= 50000000 AND id < 50003000", nil, 3, nil},
+		{"partition_tenth", "ts < TIMESTAMP '2023-12-19 00:00:00'", []string{"id"}, 10_000, nil},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			cat, err := Open(context.Background(), CatalogConfig{NewStore: func(object.Credentials) (object.Store, error) { return t.Store, nil }})
@@ -102,11 +104,20 @@ func BenchmarkPlan(b *testing.B) {
 					b.Fatal(err)
 				}
 				n := 0
-				for _, err := range p.Tasks(context.Background()) {
+				seen := func(err error) {
 					if err != nil {
 						b.Fatal(err)
 					}
 					n++
+				}
+				if c.meter != nil {
+					for _, err := range p.TasksWithMetrics(context.Background(), c.meter) {
+						seen(err)
+					}
+				} else {
+					for _, err := range p.Tasks(context.Background()) {
+						seen(err)
+					}
 				}
 				if n != c.want {
 					b.Fatalf("%d tasks", n)

@@ -129,7 +129,7 @@ func TestReadWhatWasWritten(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rows := f.Rows(p)
+			rows := f.Rows(p, nil)
 			var row Row
 			n := int64(0)
 			for ; ; n++ {
@@ -203,7 +203,7 @@ func TestSkipping(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := f.Rows(p)
+	rows := f.Rows(p, nil)
 	var row Row
 	for range 20 {
 		if err := rows.Next(&row); err != nil || row.Num[0] != 77 {
@@ -291,7 +291,7 @@ func read(t testing.TB, data []byte) (n int) {
 		if p, err = Compile(s, everything); err != nil {
 			return 0
 		}
-		rows := f.Rows(p)
+		rows := f.Rows(p, nil)
 		var row Row
 		for err == nil {
 			err = rows.Next(&row)
@@ -323,7 +323,7 @@ func TestP13_BombsAreBounded(t *testing.T) {
 		s, _ := ParseSchema(f.SchemaJSON())
 		p, _ := Compile(s, []Want{{ID: 6}})
 		var row Row
-		if err := f.Rows(p).Next(&row); !errors.Is(err, ErrCorrupt) {
+		if err := f.Rows(p, nil).Next(&row); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: %v", codec, err)
 		}
 	}
@@ -370,7 +370,7 @@ func TestCorpusManifestsRead(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		rows := f.Rows(p)
+		rows := f.Rows(p, nil)
 		var row Row
 		for {
 			if err := rows.Next(&row); err == io.EOF {
@@ -416,5 +416,14 @@ func FuzzBlock(f *testing.F) {
 		read.exec(all.ops, &row)
 		row.reset(none)
 		skipped.exec(none.ops, &row)
+		for n := range int64(len(data) + 2) {
+			one, all := decoder{buf: data}, decoder{buf: data}
+			for range n {
+				one.long()
+			}
+			if all.skipLongs(n); !one.bad && (all.bad || all.pos != one.pos) || all.bad && !one.bad {
+				t.Fatalf("%d varints passed over end at byte %d (fault %v), read one by one at %d", n, all.pos, all.bad, one.pos)
+			}
+		}
 	})
 }

@@ -3,6 +3,7 @@ package avro
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 )
 
 // decoder walks over a block. After the first fault bad is set, at is where, and nothing more is read: pos stays at the end
@@ -122,7 +123,7 @@ func (d *decoder) exec(ops []op, row *Row) {
 		case opJump:
 			pc += o.n
 		case opSkipBlocks:
-			d.skipBlocks(ops[pc+1:pc+1+o.n], row)
+			d.skipBlocks(o, ops[pc+1:pc+1+o.n], row)
 			pc += o.n
 		case opList:
 			d.list(&row.List[o.slot])
@@ -137,7 +138,9 @@ func (d *decoder) exec(ops []op, row *Row) {
 	}
 }
 
-func (d *decoder) skipBlocks(body []op, row *Row) {
+// skipBlocks passes over an array or map whose elements body skips. Those of manifests are numbers, or pairs of a number and
+// either another or bytes: these have loops of their own.
+func (d *decoder) skipBlocks(o *op, body []op, row *Row) {
 	for !d.bad {
 		n := d.long()
 		if n == 0 {
@@ -151,9 +154,38 @@ func (d *decoder) skipBlocks(body []op, row *Row) {
 			d.fail()
 			return
 		}
-		for ; n > 0 && !d.bad; n-- {
-			d.exec(body, row)
+		switch o.skip {
+		case skipNumbers:
+			d.skipLongs(n * int64(o.n))
+		case skipNumberAndBytes:
+			for ; n > 0 && !d.bad; n-- {
+				d.long()
+				d.bytes()
+			}
+		default:
+			for ; n > 0 && !d.bad; n-- {
+				d.exec(body, row)
+			}
 		}
+	}
+}
+
+// skipLongs passes over n varints: a byte below 0x80 ends one. How long they are is not looked at.
+func (d *decoder) skipLongs(n int64) {
+	const ends = 0x8080808080808080
+	for n >= 8 && len(d.buf)-d.pos >= 8 {
+		n -= int64(bits.OnesCount64(^binary.LittleEndian.Uint64(d.buf[d.pos:]) & ends))
+		d.pos += 8
+	}
+	for n > 0 {
+		if d.pos >= len(d.buf) {
+			d.fail()
+			return
+		}
+		if d.buf[d.pos] < 0x80 {
+			n--
+		}
+		d.pos++
 	}
 }
 

@@ -83,13 +83,36 @@ const (
 // op of the flat program. n is a size for fixed values, else a number of following ops.
 type op struct {
 	code  code
-	kind  Kind // opPairs: of the value; opOptional: unused
-	null  int8 // opOptional, opPairs: index of the null branch, -1 = not optional
+	kind  Kind     // opPairs: of the value; opOptional: unused
+	null  int8     // opOptional, opPairs: index of the null branch, -1 = not optional
+	skip  elements // opSkipBlocks
 	slot  int
 	n     int
 	table []int    // opUnion: offsets of the branches
 	keys  *keys    // opPairs
 	each  *Program // opEach
+}
+
+// elements of an array or map that is skipped.
+type elements uint8
+
+const (
+	skipAny     elements = iota
+	skipNumbers          // n of them
+	skipNumberAndBytes
+)
+
+// skipped tells the elements that body skips.
+func skipped(body []op) elements {
+	if len(body) == 2 && body[0].code == opSkipVar && body[1].code == opSkipBytes {
+		return skipNumberAndBytes
+	}
+	for _, o := range body {
+		if o.code != opSkipVar {
+			return skipAny
+		}
+	}
+	return skipNumbers
 }
 
 // keys finds the slot of a map's key. Field ids are small but for the reserved ones.
@@ -346,6 +369,7 @@ func (c *compiler) skip(s *Schema) {
 		}
 		c.skip(s.Items)
 		c.p.ops[at].n = len(c.p.ops) - at - 1
+		c.p.ops[at].skip = skipped(c.p.ops[at+1:])
 	case Union:
 		c.skipUnion(s)
 	}

@@ -47,13 +47,18 @@ const (
 
 const slotEqualityIDs = 0
 
-// Decoder opens the manifests of one table and one projection.
+// Decoder opens the manifests of one table and one projection, one after the other: a Reader is done with when the next
+// manifest is opened, since they share memory.
 type Decoder struct {
 	table   *meta.Metadata
 	proj    Projection
 	layouts map[string]*layout // by schema text, partition spec text and spec id
 	key     []byte
+	blocks  avro.Blocks
 }
+
+// maxLayouts bounds the layouts that a Decoder keeps: writers change between manifests, but not that often.
+const maxLayouts = 64
 
 // layout is what one schema and one spec compile to.
 type layout struct {
@@ -70,8 +75,30 @@ func NewDecoder(table *meta.Metadata, p Projection) *Decoder {
 	return &Decoder{table: table, proj: p, layouts: map[string]*layout{}}
 }
 
+// Unpacked is memory for the unpacked blocks of one manifest after the other, for a second goroutine to unpack one while
+// another is read. It belongs to one goroutine at a time.
+type Unpacked struct{ blocks avro.Blocks }
+
+// Unpack unpacks blocks from the start of a manifest until they are limit bytes together. Faults are left for the Reader to
+// meet.
+func (u *Unpacked) Unpack(data []byte, limit int) {
+	u.blocks.Forget()
+	if f, err := avro.Open(data); err == nil {
+		u.blocks.Unpack(f, limit)
+	}
+}
+
 // Open starts to read a manifest. data must stay unchanged while the Reader is used; entries do not outlive it anyway.
 func (d *Decoder) Open(data []byte, f *File) (*Reader, error) {
+	return d.open(data, f, &d.blocks)
+}
+
+// OpenUnpacked is Open for a manifest that has been unpacked, as far as it has been. u is the Reader's until it is done with.
+func (d *Decoder) OpenUnpacked(data []byte, f *File, u *Unpacked) (*Reader, error) {
+	return d.open(data, f, &u.blocks)
+}
+
+func (d *Decoder) open(data []byte, f *File, blocks *avro.Blocks) (*Reader, error) {
 	if f.Encrypted {
 		return nil, &meta.UnsupportedError{Ability: "encrypted manifests", Where: f.Path}
 	}
@@ -87,7 +114,7 @@ func (d *Decoder) Open(data []byte, f *File) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{name: f.Path, file: f, spec: spec, lay: lay, rows: container.Rows(lay.program), next: f.FirstRowID}
+	r := &Reader{name: f.Path, file: f, spec: spec, lay: lay, rows: container.Rows(lay.program, blocks), next: f.FirstRowID}
 	if f.Deletes {
 		r.next = -1
 	}
@@ -126,6 +153,9 @@ func (d *Decoder) layout(c *avro.File, f *File, spec *meta.Spec) (*layout, error
 		if err = sameSpec(header, string(c.Meta("partition-spec-id")), spec); err == nil {
 			var l *layout
 			if l, err = d.compile(s, spec); err == nil {
+				if len(d.layouts) >= maxLayouts {
+					clear(d.layouts)
+				}
 				d.layouts[string(d.key)] = l
 				return l, nil
 			}

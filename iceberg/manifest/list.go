@@ -121,7 +121,7 @@ func ReadList(data []byte, name string) ([]File, error) {
 		return nil, &meta.InvalidError{File: name, What: "header of the manifest list", Err: err}
 	}
 	var out []File
-	rows := f.Rows(p)
+	rows := f.Rows(p, nil)
 	for row := (avro.Row{}); ; {
 		if err := rows.Next(&row); err == io.EOF {
 			return out, nil

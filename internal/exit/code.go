@@ -11,6 +11,7 @@ import (
 	"github.com/lakescan/lakescan/expr"
 	"github.com/lakescan/lakescan/expr/eval"
 	"github.com/lakescan/lakescan/iceberg/avro"
+	"github.com/lakescan/lakescan/iceberg/avro/inflate"
 	"github.com/lakescan/lakescan/iceberg/commit"
 	"github.com/lakescan/lakescan/iceberg/meta"
 	"github.com/lakescan/lakescan/iceberg/plan"
@@ -127,6 +128,8 @@ var sentinels = []sentinel{
 	{"prune.ErrBloom", prune.ErrBloom, Corrupt},
 	{"prune.ErrPageIndex", prune.ErrPageIndex, Corrupt},
 	{"avro.ErrCorrupt", avro.ErrCorrupt, Corrupt},
+	{"inflate.ErrCorrupt", inflate.ErrCorrupt, Corrupt},
+	{"inflate.ErrTooLong", inflate.ErrTooLong, Corrupt},
 	{"puffin.ErrCorrupt", puffin.ErrCorrupt, Corrupt},
 	{"deletes.ErrCorrupt", deletes.ErrCorrupt, Corrupt},
 
