@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -28,6 +29,7 @@ type options struct {
 	python     string
 	dir        string
 	readers    string
+	only       string // seeds instead of a range
 	keep       bool
 	verbose    bool
 }
@@ -41,8 +43,9 @@ func main() {
 	flag.StringVar(&o.python, "python", "python3", "interpreter with duckdb, its extensions, pyarrow and pyiceberg")
 	flag.StringVar(&o.dir, "dir", "", "where tables are written; empty = a temporary folder, removed at the end")
 	flag.StringVar(&o.readers, "readers", "lakescan,duckdb,pyiceberg", "which readers take part")
+	flag.StringVar(&o.only, "only", "", "these seeds, separated by commas, instead of a range")
 	flag.BoolVar(&o.keep, "keep", false, "keep the tables")
-	flag.BoolVar(&o.verbose, "v", false, "print each table")
+	flag.BoolVar(&o.verbose, "v", false, "print each table: schemas, specs, files")
 	flag.Parse()
 	ok, err := run(o)
 	if err != nil {
@@ -90,6 +93,10 @@ func compareAll(o options) (*tally, error) {
 			defer os.RemoveAll(d)
 		}
 	}
+	seeds, err := o.seeds()
+	if err != nil {
+		return nil, err
+	}
 	t := &tally{comparisons: map[string]int{}, known: map[string]int{}, knownSeed: map[string]uint64{}, features: map[string]int{}, refused: map[string]int{}}
 	next := make(chan uint64)
 	errs := make([]error, o.workers)
@@ -101,8 +108,8 @@ func compareAll(o options) (*tally, error) {
 			}
 		})
 	}
-	for i := range o.tables {
-		next <- o.seed + uint64(i)
+	for _, s := range seeds {
+		next <- s
 	}
 	close(next)
 	wg.Wait()
@@ -112,6 +119,22 @@ func compareAll(o options) (*tally, error) {
 		}
 	}
 	return t, nil
+}
+
+func (o options) seeds() (out []uint64, _ error) {
+	for _, s := range strings.FieldsFunc(o.only, func(r rune) bool { return r == ',' }) {
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, n)
+	}
+	for i := range o.tables {
+		if o.only == "" {
+			out = append(out, o.seed+uint64(i))
+		}
+	}
+	return out, nil
 }
 
 // unwritten counts a table that the writer's libraries refused to write: no comparison, and no fault of a reader.
@@ -190,11 +213,11 @@ func oneTable(o options, t *tally, seed uint64, py *python, c *lakescan.Client) 
 		preds = append(preds, randomPred(r, typ, rows, 3))
 	}
 	if o.verbose {
-		fmt.Fprintf(os.Stderr, "seed %d: v%d, %d rows, %d files, %v\n", seed, m.Version, len(rows), len(m.Files), m.Features)
+		m.show(os.Stderr, seed)
 	}
 	want := make([][]string, len(preds))
 	for i, p := range preds {
-		want[i] = m.expect(rows, p, dialect{})
+		want[i] = m.expect(rows, p)
 	}
 	t.mu.Lock()
 	t.tables++
@@ -247,11 +270,11 @@ func oneTable(o options, t *tally, seed uint64, py *python, c *lakescan.Client) 
 }
 
 // expect are the sorted texts of the rows for which a predicate is true.
-func (m *Model) expect(rows []map[int]any, p *Pred, d dialect) []string {
+func (m *Model) expect(rows []Row, p *Pred) []string {
 	var out []string
 	for _, r := range rows {
-		if p == nil || p.eval(r, d) == Yes {
-			out = append(out, rowText(r, m.schema()))
+		if p == nil || p.eval(r, 0) == Yes {
+			out = append(out, rowText(r.Values, m.schema()))
 		}
 	}
 	slices.Sort(out)
@@ -299,22 +322,24 @@ func scan(c *lakescan.Client, at string, p *Pred, t *Type, s setting) (a answer)
 }
 
 // judge counts one comparison. A difference is accepted only where it is exactly what a known fault says.
-func (t *tally) judge(reader string, seed uint64, m *Model, rows []map[int]any, p *Pred, a answer, want []string) {
+func (t *tally) judge(reader string, seed uint64, m *Model, rows []Row, p *Pred, a answer, want []string) {
 	slices.Sort(a.rows)
 	same := a.err == nil && slices.Equal(a.rows, want)
-	fault := ""
+	var known []string
 	if !same {
-		fault = knownFault(reader, m, rows, p, a)
+		known = knownFaults(reader, m, rows, p, a)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.comparisons[reader]++
 	switch {
 	case same:
-	case fault != "" && strings.HasPrefix(fault, reader+"-"):
-		t.known[fault]++
-		if old, ok := t.knownSeed[fault]; !ok || seed < old {
-			t.knownSeed[fault] = seed
+	case known != nil:
+		for _, id := range known {
+			t.known[id]++
+			if old, ok := t.knownSeed[id]; !ok || seed < old {
+				t.knownSeed[id] = seed
+			}
 		}
 	default:
 		text := "(all rows)"

@@ -26,16 +26,17 @@ func (f SpecField) source() *Field { return f.Path[len(f.Path)-1] }
 
 // DataFile is one live or removed data file, with its rows as written.
 type DataFile struct {
-	Path   string
-	Schema *Type
-	Spec   *Spec
-	Tuple  []any // iceberg-go's own values, by field of the spec
-	Rows   []map[int]any
-	Dead   []bool
-	Loose  []bool // dead if equality deletes were not bound to their partition, as in a known fault
-	Seq    int64
-	Size   int64
-	Vector []int64 // v3: positions in its live deletion vector
+	Path    string
+	Schema  *Type
+	Spec    *Spec
+	Tuple   []any // iceberg-go's own values, by field of the spec
+	Rows    []map[int]any
+	Dead    []bool
+	Foreign []bool // named by an equality delete of another partition, which does not apply
+	EqDead  []bool // dead by an equality delete one of whose columns the file lacks, so that its default is what is compared
+	Seq     int64
+	Size    int64
+	Vector  []int64 // v3: positions in its live deletion vector
 }
 
 // Model is a table as the sum of what was done to it: the referee.
@@ -57,20 +58,38 @@ func (m *Model) schema() *Type { return m.Schemas[len(m.Schemas)-1] }
 
 func (m *Model) feature(name string) { m.Features[name]++ }
 
-// rows are the live rows under the current schema.
-func (m *Model) rows() []map[int]any { return m.live(false) }
+// Row is a live or deleted row under the schema of the reader, with the file it lies in.
+type Row struct {
+	Values map[int]any
+	File   *DataFile
+	At     int
+}
 
-// live are the rows that are not deleted; loose also leaves out what equality deletes hit in other partitions.
-func (m *Model) live(loose bool) []map[int]any {
-	var out []map[int]any
+// rows are the live rows under the current schema.
+func (m *Model) rows() []Row { return m.rowsThat(false) }
+
+// deleted are the others.
+func (m *Model) deleted() []Row { return m.rowsThat(true) }
+
+func (m *Model) rowsThat(dead bool) []Row {
+	var out []Row
 	for _, f := range m.Files {
 		for i, r := range f.Rows {
-			if !f.Dead[i] && !(loose && f.Loose[i]) {
-				out = append(out, project(r, f.Schema, m.schema()).(map[int]any))
+			if f.Dead[i] == dead {
+				out = append(out, Row{project(r, f.Schema, m.schema()).(map[int]any), f, i})
 			}
 		}
 	}
 	return out
+}
+
+// source is true of the id of a column that a spec partitions by.
+func (s *Spec) source(id int) bool {
+	return slices.ContainsFunc(s.Fields, func(f SpecField) bool { return f.source().ID == id && f.Transform != "void" })
+}
+
+func (s *Spec) identity(id int) bool {
+	return slices.ContainsFunc(s.Fields, func(f SpecField) bool { return f.source().ID == id && f.Transform == "identity" })
 }
 
 // plainName is what iceberg-go can write as the name of a partition field.

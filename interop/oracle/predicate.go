@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/hex"
 	"fmt"
 	"math"
@@ -13,22 +12,6 @@ import (
 
 	"github.com/google/uuid"
 )
-
-// Truth is a value of SQL's three-valued logic.
-type Truth int8
-
-const (
-	No Truth = iota
-	Yes
-	Unknown
-)
-
-func truth(b bool) Truth {
-	if b {
-		return Yes
-	}
-	return No
-}
 
 // Lit is a typed literal; V nil = NULL.
 type Lit struct {
@@ -44,36 +27,6 @@ type Pred struct {
 	Lits []Lit
 }
 
-// dialect says how a reader differs from SQL and lakescan. ieee: no comparison with NaN is true but <>; otherwise floats are in total order, NaN equal to
-// itself and above all. nullUnequal: NULL NOT IN (…) and
-// NULL <> x are true, as in Iceberg's own evaluators.
-type dialect struct{ ieee, nullUnequal bool }
-
-var opposite = map[string]string{
-	"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">", "in": "not in", "not in": "in", "is null": "is not null", "is not null": "is null",
-	"prefix": "not prefix", "not prefix": "prefix", "is nan": "is not nan", "and": "or", "or": "and",
-}
-
-// positive is the predicate, or its negation, with each NOT pushed to the leaves.
-func (p *Pred) positive(negate bool) *Pred {
-	switch {
-	case p.Op == "not":
-		return p.Args[0].positive(!negate)
-	case p.Op == "between":
-		q := &Pred{Op: "and", Args: []*Pred{{Op: ">=", Col: p.Col, Lits: p.Lits[:1]}, {Op: "<=", Col: p.Col, Lits: p.Lits[1:]}}}
-		return q.positive(negate)
-	}
-	q := *p
-	if negate {
-		q.Op = opposite[p.Op]
-	}
-	q.Args = nil
-	for _, a := range p.Args {
-		q.Args = append(q.Args, a.positive(negate))
-	}
-	return &q
-}
-
 func (p *Pred) leaves(f func(*Pred)) {
 	if p.Args == nil {
 		f(p)
@@ -81,151 +34,6 @@ func (p *Pred) leaves(f func(*Pred)) {
 	for _, a := range p.Args {
 		a.leaves(f)
 	}
-}
-
-// eval is the truth of the predicate for a row.
-func (p *Pred) eval(row map[int]any, d dialect) Truth {
-	switch p.Op {
-	case "and", "or":
-		out := truth(p.Op == "and")
-		for _, a := range p.Args {
-			switch v := a.eval(row, d); {
-			case v == Unknown:
-				if out == truth(p.Op == "and") {
-					out = Unknown
-				}
-			case v != truth(p.Op == "and"):
-				return v
-			}
-		}
-		return out
-	case "not":
-		switch v := p.Args[0].eval(row, d); v {
-		case Unknown:
-			return v
-		default:
-			return 1 - v
-		}
-	}
-	v, t := dig(row, p.Col.Path), p.Col.field().Type
-	switch p.Op {
-	case "is null":
-		return truth(v == nil)
-	case "is not null":
-		return truth(v != nil)
-	}
-	if v == nil {
-		return truthOr(d.nullUnequal && (p.Op == "not in" || p.Op == "<>" || p.Op == "not prefix"))
-	}
-	switch p.Op {
-	case "is not nan":
-		return truth(!math.IsNaN(v.(float64)))
-	case "is nan":
-		return truth(math.IsNaN(v.(float64)))
-	case "prefix":
-		return truth(strings.HasPrefix(v.(string), p.Lits[0].V.(string)))
-	case "not prefix":
-		return truth(!strings.HasPrefix(v.(string), p.Lits[0].V.(string)))
-	case "in", "not in":
-		out := No
-		for _, l := range p.Lits {
-			switch test(v, t, "=", l, d) {
-			case Yes:
-				return truth(p.Op == "in")
-			case Unknown:
-				out = Unknown
-			}
-		}
-		if out == No && p.Op == "not in" {
-			return Yes
-		}
-		return out
-	case "between":
-		a, b := test(v, t, ">=", p.Lits[0], d), test(v, t, "<=", p.Lits[1], d)
-		switch {
-		case a == No || b == No:
-			return No
-		case a == Unknown || b == Unknown:
-			return Unknown
-		}
-		return Yes
-	}
-	return test(v, t, p.Op, p.Lits[0], d)
-}
-
-func truthOr(b bool) Truth {
-	if b {
-		return Yes
-	}
-	return Unknown
-}
-
-// test compares a value that is not null with a literal.
-func test(v any, t *Type, op string, l Lit, d dialect) Truth {
-	if l.V == nil {
-		return Unknown
-	}
-	if t.floating() && d.ieee {
-		if b, ok := l.V.(float64); ok && (math.IsNaN(v.(float64)) || math.IsNaN(b)) {
-			return truth(op == "<>")
-		}
-	}
-	c := compare(v, t, l.V, l.T)
-	switch op {
-	case "=":
-		return truth(c == 0)
-	case "<>":
-		return truth(c != 0)
-	case "<":
-		return truth(c < 0)
-	case "<=":
-		return truth(c <= 0)
-	case ">":
-		return truth(c > 0)
-	}
-	return truth(c >= 0)
-}
-
-// compare orders two values, of the same family of types.
-func compare(a any, at *Type, b any, bt *Type) int {
-	switch at.Kind {
-	case Bool:
-		return cmp.Compare(map[bool]int{true: 1}[a.(bool)], map[bool]int{true: 1}[b.(bool)])
-	case Float, Double:
-		x, y := a.(float64), b.(float64)
-		switch nx, ny := math.IsNaN(x), math.IsNaN(y); {
-		case nx && ny:
-			return 0
-		case nx:
-			return 1
-		case ny:
-			return -1
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return 0
-	case String, UUID, Fixed, Binary:
-		return cmp.Compare(a.(string), b.(string))
-	}
-	if at.Kind == bt.Kind && at.Kind != Decimal {
-		return cmp.Compare(a.(int64), b.(int64))
-	}
-	return rational(a, at).Cmp(rational(b, bt))
-}
-
-// rational is a number, or the nanoseconds of a moment.
-func rational(v any, t *Type) *big.Rat {
-	switch t.Kind {
-	case Decimal:
-		return new(big.Rat).SetFrac(v.(*big.Int), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(t.S)), nil))
-	}
-	unit := map[Kind]int64{Date: 86400e9, Timestamp: 1000, Timestamptz: 1000}[t.Kind]
-	if unit == 0 {
-		unit = 1
-	}
-	return new(big.Rat).SetInt(new(big.Int).Mul(big.NewInt(v.(int64)), big.NewInt(unit)))
 }
 
 // text renders a predicate: column and literal are the reader's own spelling.
@@ -411,7 +219,7 @@ func jsonValue(v any, t *Type) any {
 }
 
 // randomPred makes a predicate over the rows of a table.
-func randomPred(r *rand.Rand, t *Type, rows []map[int]any, depth int) *Pred {
+func randomPred(r *rand.Rand, t *Type, rows []Row, depth int) *Pred {
 	if depth > 0 {
 		switch r.IntN(6) {
 		case 0, 1:
@@ -476,11 +284,11 @@ func cutText(r *rand.Rand, l Lit) string {
 }
 
 // randomLit is a value of the column, one beside it, a bound, an extreme, or a value of another type that compares with it.
-func randomLit(r *rand.Rand, c Column, rows []map[int]any) Lit {
+func randomLit(r *rand.Rand, c Column, rows []Row) Lit {
 	t := c.field().Type
 	var v any
 	for tries := 0; tries < 5 && v == nil && len(rows) > 0; tries++ {
-		v = dig(rows[r.IntN(len(rows))], c.Path)
+		v = dig(rows[r.IntN(len(rows))].Values, c.Path)
 	}
 	if v == nil || r.IntN(10) == 0 {
 		v = randomValue(r, t, profile{special: 0.5})

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 )
 
@@ -88,6 +89,11 @@ func (t *Type) child(id int) *Field {
 		}
 	}
 	return nil
+}
+
+// holds is true where t has the field at any depth.
+func holds(t *Type, id int) bool {
+	return slices.ContainsFunc(t.Fields, func(f *Field) bool { return f.ID == id || holds(f.Type, id) })
 }
 
 // Column is a field that a predicate or an equality delete can name: the path of names through structs.

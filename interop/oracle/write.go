@@ -277,7 +277,7 @@ func (w *writer) dataFile(rows []map[int]any) (*DataFile, iceberg.DataFile, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	f := &DataFile{Path: recorded, Schema: t, Spec: w.m.Spec, Tuple: w.tuple(rows[0]), Rows: rows, Dead: make([]bool, len(rows)), Loose: make([]bool, len(rows)), Size: size, Seq: w.seq + 1}
+	f := &DataFile{Path: recorded, Schema: t, Spec: w.m.Spec, Tuple: w.tuple(rows[0]), Rows: rows, Dead: make([]bool, len(rows)), Foreign: make([]bool, len(rows)), EqDead: make([]bool, len(rows)), Size: size, Seq: w.seq + 1}
 	b, err := iceberg.NewDataFileBuilder(w.spec(f.Spec), iceberg.EntryContentData, recorded, iceberg.ParquetFile, tupleMap(f.Spec, f.Tuple), nil, nil, int64(len(rows)), size)
 	if err != nil {
 		return nil, nil, err
@@ -465,8 +465,11 @@ func (w *writer) equalityDelete() error {
 		foreign := len(partitionFields(spec)) > 0 && (f.Spec != spec || fmt.Sprint(f.Tuple...) != fmt.Sprint(tuple...))
 		for i, r := range f.Rows {
 			if keys[key(project(r, f.Schema, w.m.schema()).(map[int]any))] != nil {
-				f.Loose[i] = true
-				f.Dead[i] = f.Dead[i] || !foreign
+				f.Foreign[i] = f.Foreign[i] || foreign
+				if !foreign {
+					f.Dead[i] = true
+					f.EqDead[i] = slices.ContainsFunc(fit, func(g *Field) bool { return !holds(f.Schema, g.ID) && g.Default != nil })
+				}
 			}
 		}
 	}
@@ -633,7 +636,27 @@ func (w *writer) manifest(snap int64, spec *Spec, content iceberg.ManifestConten
 		return nil, err
 	}
 	w.entries[recorded] = slices.Clone(es)
+	out = wholeSummaries(w.m.Version, out)
 	return out, os.WriteFile(local, buf.Bytes(), 0o644)
+}
+
+// wholeSummaries gives a new manifest whose summaries know the bound "": iceberg-go 0.7.0 leaves it out, which says that the field has no value, and PyIceberg
+// rightly skips the manifest.
+func wholeSummaries(version int, mf iceberg.ManifestFile) iceberg.ManifestFile {
+	parts, wrong := mf.Partitions(), false
+	for _, p := range parts {
+		for _, b := range []*[]byte{p.LowerBound, p.UpperBound} {
+			if b != nil && *b == nil {
+				*b, wrong = []byte{}, true
+			}
+		}
+	}
+	if !wrong {
+		return mf
+	}
+	b := iceberg.NewManifestFile(version, mf.FilePath(), mf.Length(), mf.PartitionSpecID(), mf.SnapshotID()).Content(mf.ManifestContent()).SequenceNum(mf.SequenceNum(), mf.MinSequenceNum())
+	b.AddedFiles(mf.AddedDataFiles()).ExistingFiles(mf.ExistingDataFiles()).DeletedFiles(mf.DeletedDataFiles())
+	return b.AddedRows(mf.AddedRows()).ExistingRows(mf.ExistingRows()).DeletedRows(mf.DeletedRows()).Partitions(parts).Build()
 }
 
 func (w *writer) snapshot(operation string, snap int64, list []iceberg.ManifestFile) error {

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var duckdbFaults = []Fault{
+	{
+		ID: "duckdb-nanoseconds", Seed: 2006, Reader: "duckdb", Version: "1.5.5", Wrong: "refuses every table that has a timestamptz_ns (or timestamp_ns) column", Proof: "Iceberg specification, Primitive types (v3)",
+		Error: regexp.MustCompile(`Unrecognized primitive type: timestamp(tz)?_ns`),
+		When: func(m *Model, _ *Pred) bool {
+			return slices.ContainsFunc(m.Schemas, func(t *Type) bool { return hasKind(t, TimestampNs, TimestamptzNs) })
+		},
+	},
+	{
+		ID: "duckdb-decimal-scale", Seed: 2009, Reader: "duckdb", Version: "1.5.5", Wrong: "dies (SIGFPE) at a decimal without scale in an Avro schema, which may be left out for 0", Proof: "Avro specification, Decimal: scale, optional, default 0",
+		Error: regexp.MustCompile(`the process died`), When: partition(scaleZero),
+	},
+	{
+		ID: "duckdb-dropped-source", Seed: 40, Reader: "duckdb", Version: "1.5.5", Wrong: "fails at any filter on a table with a partition field whose source column was dropped", Proof: "Iceberg specification, Partition evolution: old specs stay; the unfiltered scan of the same table works",
+		Error: regexp.MustCompile(`unordered_map::at`), When: every(filtered, partition(droppedSource)),
+	},
+	{
+		ID: "duckdb-decimal-bound", Seed: 38, Reader: "duckdb", Version: "1.5.5", Wrong: "an internal error when it compares a decimal literal with a partition of a decimal", Proof: "its message: a negative number read as unsigned",
+		Error: regexp.MustCompile(`Information loss on integer cast`), When: partitionLeaf(func(_ *Model, _ *Pred, s SpecField) bool { return s.source().Type.Kind == Decimal }),
+	},
+	{
+		ID: "duckdb-dropped-source-equality", Seed: 376, Reader: "duckdb", Version: "1.5.5", Wrong: "aborts (an exception in a thread) at equality deletes of a partition whose source column was dropped", Proof: "Iceberg specification, Partition evolution: the type of a field of an old spec comes from the schema that had its source",
+		Error: regexp.MustCompile(`the process died .*aborted`), When: every(feature("equality deletes"), partition(droppedSource)),
+	},
+	{
+		ID: "duckdb-equality-null", Seed: 2015, Reader: "duckdb", Version: "1.5.5", Wrong: "an internal error where equality deletes meet NULL", Proof: "Iceberg specification, Equality Delete Files: NULL matches NULL",
+		Error: regexp.MustCompile(`Comparison on NULL values`), When: feature("equality deletes"),
+	},
+	{
+		ID: "duckdb-equality-scope", Seed: 2008, Reader: "duckdb", Version: "1.5.5", Wrong: "equality deletes of one partition delete in others", Proof: "Iceberg specification, Scan Planning: the data file's partition equals the delete file's, or the delete file's spec is unpartitioned; repaired after 1.5.5 by github.com/duckdb/duckdb-iceberg/pull/1240",
+		Fewer: func(_ *Model, _ *Pred, r Row) bool { return r.File.Foreign[r.At] }, When: feature("equality deletes"),
+	},
+	{
+		ID: "duckdb-equality-default", Seed: 242, Reader: "duckdb", Version: "1.5.5", Wrong: "an equality delete does not see the default of a column that the data file lacks", Proof: "Iceberg specification, Equality Delete Files and Default values: the missing column reads as its initial-default",
+		More: func(_ *Model, _ *Pred, r Row) bool { return r.File.EqDead[r.At] }, When: every(feature("equality deletes"), feature("defaults")),
+	},
+	{
+		ID: "duckdb-nan", Seed: 98, Reader: "duckdb", Version: "1.5.5", Wrong: "loses rows with NaN under =, <>, > and >=, and adds them under < and <=, where statistics of the other values decide for it", Proof: "github.com/duckdb/duckdb/issues/25521; Parquet format, Statistics: NaN is not in min and max",
+		Dialect: nanLow, Fewer: nanRow, When: kindLeaf(Float, Double),
+	},
+	{
+		ID: "duckdb-uuid-bucket", Seed: 353, Reader: "duckdb", Version: "1.5.5", Wrong: "prunes rows of a table partitioned by bucket of a UUID under IN", Proof: "Iceberg specification, appendix B: a UUID is hashed as 16 big-endian bytes; PyIceberg finds them",
+		Fewer: func(_ *Model, p *Pred, r Row) bool {
+			return slices.ContainsFunc(r.File.Spec.Fields, func(f SpecField) bool { return strings.HasPrefix(f.Transform, "bucket") && tests(p, f.source().ID) })
+		},
+		When: partitionLeaf(func(_ *Model, l *Pred, s SpecField) bool {
+			return s.source().Type.Kind == UUID && l.Op == "in" && strings.HasPrefix(s.Transform, "bucket")
+		}),
+	},
+	{
+		ID: "duckdb-before-1970", Seed: 2039, Reader: "duckdb", Version: "1.5.5", Wrong: "prunes rows before 1970 under year, month, day and hour partitions", Proof: "Iceberg specification, Partition Transforms: months from 1970-01-01, negative before; month of 1875-01-12 is -1140, as the manifest says; repaired after 1.5.5 by github.com/duckdb/duckdb-iceberg/pull/1361",
+		Fewer: beforeEpoch, When: partitionLeaf(func(_ *Model, _ *Pred, s SpecField) bool { return timeTransform(s) }),
+	},
+	{
+		ID: "duckdb-case", Seed: 2001, Reader: "duckdb", Version: "1.5.5", Wrong: "has no columns whose names differ in case only", Proof: "Iceberg names are case-sensitive; DuckDB's are not",
+		Error: regexp.MustCompile(`.`), When: feature("case twins"),
+	},
+}
+
+func timeTransform(f SpecField) bool {
+	return slices.Contains([]string{"year", "month", "day", "hour"}, f.Transform)
+}
+
+// beforeEpoch is true of a row before 1970 in a column that the predicate tests and that the row's own file is partitioned by in time.
+func beforeEpoch(_ *Model, p *Pred, r Row) bool {
+	return slices.ContainsFunc(r.File.Spec.Fields, func(f SpecField) bool {
+		v, ok := dig(r.Values, f.Path).(int64)
+		return ok && v < 0 && timeTransform(f) && tests(p, f.source().ID)
+	})
+}
+
+func tests(p *Pred, id int) (found bool) {
+	if p != nil {
+		p.leaves(func(l *Pred) { found = found || l.Col.field().ID == id })
+	}
+	return found
+}
+
+// nanRow is true of a row with NaN in a column that the predicate tests.
+func nanRow(_ *Model, p *Pred, r Row) (found bool) {
+	p.leaves(func(l *Pred) {
+		v, ok := dig(r.Values, l.Col.Path).(float64)
+		found = found || ok && math.IsNaN(v)
+	})
+	return found
+}
+
+func scaleZero(_ *Model, f SpecField) bool {
+	return f.source().Type.Kind == Decimal && f.source().Type.S == 0
+}
+
+func droppedSource(m *Model, f SpecField) bool { return !holds(m.schema(), f.source().ID) }

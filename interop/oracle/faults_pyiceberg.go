@@ -1,0 +1,186 @@
+package main
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+func kindLeaf(kinds ...Kind) func(*Model, *Pred) bool {
+	return leaf(func(_ *Model, l *Pred) bool { return slices.Contains(kinds, l.Col.field().Type.Kind) })
+}
+
+var pyicebergFaults = []Fault{
+	{
+		ID: "pyiceberg-equality-deletes", Seed: 2004, Reader: "pyiceberg", Version: "0.12.0", Wrong: "reads no table with equality deletes", Proof: "github.com/apache/iceberg/issues/6568",
+		Error: regexp.MustCompile(`does not yet support equality deletes`), When: feature("equality deletes"),
+	},
+	{
+		ID: "pyiceberg-nanosecond-literal", Seed: 2000, Reader: "pyiceberg", Version: "0.12.0", Wrong: "has no literal of a nanosecond timestamp", Proof: "Iceberg specification, Primitive types (v3)",
+		Error: regexp.MustCompile(`Cannot convert LongLiteral into timestamp(tz)?_ns`), When: kindLeaf(TimestampNs, TimestamptzNs),
+	},
+	{
+		ID: "pyiceberg-nan-literal", Seed: 2020, Reader: "pyiceberg", Version: "0.12.0", Wrong: "has no NaN literal", Proof: "its message",
+		Error: regexp.MustCompile(`Cannot create expression literal from NaN`), When: leaf(nanLiteral),
+	},
+	{
+		ID: "pyiceberg-dots", Seed: 2000, Reader: "pyiceberg", Version: "0.12.0", Wrong: "takes a dot in a name, or in the name a file has for the column, for a step into a struct when it filters", Proof: "a name is free text; columns are found by id (Iceberg specification, Schemas); its io/pyarrow.py splits the full name at dots",
+		Error: regexp.MustCompile(`No match for FieldRef`),
+		When: leaf(func(m *Model, l *Pred) bool {
+			return slices.ContainsFunc(m.pastNames(l.Col), func(n string) bool { return strings.Contains(n, ".") })
+		}),
+	},
+	{
+		ID: "pyiceberg-null-partition", Seed: 2012, Reader: "pyiceberg", Version: "0.12.0", Wrong: "compares a NULL of a partition tuple with a literal", Proof: "github.com/apache/iceberg-python/issues/3498",
+		Error: regexp.MustCompile(`not supported between instances of '(NoneType' and '.*|.*' and 'NoneType)'`), When: partitionLeaf(func(_ *Model, _ *Pred, s SpecField) bool { return s.Transform != "void" }),
+	},
+	{
+		ID: "pyiceberg-uuid", Seed: 2001, Reader: "pyiceberg", Version: "0.12.0 with pyarrow 26", Wrong: "cannot compare a UUID", Proof: "github.com/apache/iceberg-python/issues/2372",
+		Error: regexp.MustCompile(`has no kernel matching input types \(extension<arrow.uuid>`), When: kindLeaf(UUID),
+	},
+	{
+		ID: "pyiceberg-uuid-nested", Seed: 407, Reader: "pyiceberg", Version: "0.12.0 with pyarrow 26", Wrong: "cannot filter the rows of a table that has a UUID within a struct, list or map", Proof: "its message: no kernel takes rows of a nested extension type; github.com/apache/iceberg-python/issues/2372",
+		Error: regexp.MustCompile(`^ArrowNotImplementedError: extension$`), When: every(filtered, func(m *Model, _ *Pred) bool { return nestedUUID(m.schema()) }),
+	},
+	{
+		ID: "pyiceberg-uuid-partition-error", Seed: 88, Reader: "pyiceberg", Version: "0.12.0", Wrong: "cannot order a UUID of a partition tuple or default (a UUID) and a literal (bytes)", Proof: "github.com/apache/iceberg/issues/8248",
+		Error: regexp.MustCompile(`not supported between instances of 'UUID' and 'bytes'`), When: kindLeaf(UUID),
+	},
+	{
+		ID: "pyiceberg-default-type-error", Seed: 53, Reader: "pyiceberg", Version: "0.12.0", Wrong: "cannot order the default of a temporal column (a date, time or datetime) and a literal (a number)", Proof: "Iceberg specification, Default values",
+		Error: regexp.MustCompile(`not supported between instances of '(datetime\.)?(date|time|datetime)(\.\w+)?' and 'int'`),
+		When: leaf(func(_ *Model, l *Pred) bool {
+			return l.Col.field().Default != nil && slices.Contains(temporal, l.Col.field().Type.Kind)
+		}),
+	},
+	{
+		ID: "pyiceberg-nanosecond-bounds", Seed: 2007, Reader: "pyiceberg", Version: "0.12.0", Wrong: "reads no bound, default or partition of a nanosecond timestamp", Proof: "Iceberg specification, appendix D",
+		Error: regexp.MustCompile(`type timestamp(tz)?_ns not supported|timestamp-nanos|timestamp(tz)?_ns|TimestampNano|TimestamptzNano`),
+		When:  feature("nanoseconds"),
+	},
+	{
+		ID: "pyiceberg-decimal-scale", Seed: 2009, Reader: "pyiceberg", Version: "0.12.0", Wrong: "wants the scale of a decimal in an Avro schema, which may be left out for 0", Proof: "Avro specification, Decimal: scale, optional, default 0",
+		Error: regexp.MustCompile(`KeyError: 'scale'`), When: partition(scaleZero),
+	},
+	{
+		ID: "pyiceberg-nested-filter", Seed: 2031, Reader: "pyiceberg", Version: "0.12.0", Wrong: "cannot filter by IS NULL of a list, a map, or a struct that holds one", Proof: "its message",
+		Error: regexp.MustCompile(`Cannot explicitly project List or Map types`),
+		When:  leaf(func(_ *Model, l *Pred) bool { return !l.Col.field().Type.primitive() }),
+	},
+	{
+		ID: "pyiceberg-date-promotion", Seed: 84, Reader: "pyiceberg", Version: "0.12.0", Wrong: "cannot read a date column promoted to timestamp", Proof: "Iceberg specification, Schema Evolution (v3): date to timestamp",
+		Error: regexp.MustCompile(`'pyarrow.lib.DataType' object has no attribute 'tz'`), When: feature("date to timestamp"),
+	},
+	{
+		ID: "pyiceberg-date-promotion-bounds", Seed: 128, Reader: "pyiceberg", Version: "0.12.0", Wrong: "cannot read the four-byte bounds of a date column promoted to timestamp", Proof: "Iceberg specification, Schema Evolution: bounds of promoted columns are of the old type",
+		Error: regexp.MustCompile(`unpack requires a buffer of 8 bytes`), When: every(feature("date to timestamp"), kindLeaf(Timestamp)),
+	},
+	{
+		ID: "pyiceberg-far-dates", Seed: 249, Reader: "pyiceberg", Version: "0.12.0", Wrong: "cannot make a strict projection of the first or last day of datetime", Proof: "its message: it computes in datetime.date, whose years are 1 to 9999",
+		Error: regexp.MustCompile(`OverflowError: date value out of range`), When: partitionLeaf(func(_ *Model, _ *Pred, s SpecField) bool { return timeTransform(s) }),
+	},
+	{
+		ID: "pyiceberg-decimal-set", Seed: 246, Reader: "pyiceberg", Version: "0.12.0", Wrong: "cannot use IN with decimals for which the first literal has fewer digits than the column", Proof: "its message",
+		Error: regexp.MustCompile(`Decimal type with precision \d+ does not fit into precision inferred from first array element`),
+		When: leaf(func(_ *Model, l *Pred) bool {
+			return l.Col.field().Type.Kind == Decimal && strings.HasSuffix(l.Op, "in")
+		}),
+	},
+	{
+		ID: "pyiceberg-nan", Seed: 2005, Reader: "pyiceberg", Version: "0.12.0", Wrong: "a comparison with NaN follows IEEE 754", Proof: "DuckDB, Spark and lakescan hold NaN for equal to NaN and above all",
+		Dialect: nanIEEE, When: kindLeaf(Float, Double),
+	},
+	{
+		ID: "pyiceberg-nan-pruned", Seed: 492, Reader: "pyiceberg", Version: "0.12.0 with pyarrow 26", Wrong: "prunes rows with NaN that its own filter holds for true, NOT (x <= 1) or isnan(x): bounds know no NaN", Proof: "github.com/apache/arrow/issues/28074; Parquet format, Statistics: NaN is not in min and max",
+		Fewer: nanRow, When: kindLeaf(Float, Double),
+	},
+	{
+		ID: "pyiceberg-signed-zero", Seed: 361, Reader: "pyiceberg", Version: "0.12.0 with pyarrow 26", Wrong: "0.0 IN (-0.0) is false", Proof: "0.0 = -0.0 is true, here too; pyarrow's isin compares hashes",
+		Dialect: signedZero, When: leaf(func(_ *Model, l *Pred) bool { return l.Col.field().Type.floating() && strings.HasSuffix(l.Op, "in") }),
+	},
+	{
+		ID: "pyiceberg-null-not-in", Seed: 2005, Reader: "pyiceberg", Version: "0.12.0", Wrong: "NULL NOT IN (…) is true", Proof: "SQL: unknown; its io/pyarrow.py inverts isin, which is false for NULL",
+		Dialect: nullNotIn, When: leaf(func(_ *Model, l *Pred) bool { return strings.HasSuffix(l.Op, "in") }),
+	},
+	{
+		ID: "pyiceberg-not-absent", Seed: 29, Reader: "pyiceberg", Version: "0.12.0", Wrong: "a test of a column that the file lacks is decided for the file before NOT is applied, so that NULL is not unknown: NOT (x >= 1) keeps its rows", Proof: "SQL: NOT unknown is unknown; the same rows, rewritten to a file that has the column, are not returned",
+		Dialect: absentTwo, When: filtered,
+	},
+	{
+		ID: "pyiceberg-not-partition", Seed: 1, Reader: "pyiceberg", Version: "0.12.0", Wrong: "a test of a partition column that is NULL is decided for the file, so that NULL <> x is true", Proof: "github.com/apache/iceberg-python/issues/3498",
+		Dialect: partitionTwo, When: partitionLeaf(func(_ *Model, _ *Pred, s SpecField) bool { return s.Transform != "void" }),
+	},
+	{
+		ID: "pyiceberg-uuid-partition", Seed: 183, Reader: "pyiceberg", Version: "0.12.0", Wrong: "a UUID of a partition tuple (a UUID) is unequal to every literal (bytes)", Proof: "github.com/apache/iceberg/issues/8248",
+		Dialect: uuidPartition, When: partitionLeaf(func(_ *Model, _ *Pred, s SpecField) bool { return s.source().Type.Kind == UUID }),
+	},
+	{
+		ID: "pyiceberg-default-type", Seed: 53, Reader: "pyiceberg", Version: "0.12.0", Wrong: "the default of a temporal column or a UUID is unequal to every literal", Proof: "Iceberg specification, Default values",
+		Dialect: defaultType,
+		When: leaf(func(_ *Model, l *Pred) bool {
+			return l.Col.field().Default != nil && slices.Contains(temporal, l.Col.field().Type.Kind)
+		}),
+	},
+	{
+		ID: "pyiceberg-truncate-wrap", Seed: 197, Reader: "pyiceberg", Version: "0.12.0", Wrong: "prunes a partition whose truncated value was wrapped at the end of its type", Proof: "Iceberg specification, Truncate Transform Details: v - (((v % W) + W) % W) in the arithmetic of the type, which Java and iceberg-go wrap",
+		Fewer: truncateWrapped, When: partitionLeaf(func(_ *Model, _ *Pred, s SpecField) bool { return strings.HasPrefix(s.Transform, "truncate") }),
+	},
+	{
+		ID: "pyiceberg-null-lists", Seed: 2012, Reader: "pyiceberg", Version: "0.12.0", Wrong: "a NULL list of structs, lists or maps is read as an empty one", Proof: "the file has a null there: definition level 0",
+		Alter: emptied(false), When: func(m *Model, _ *Pred) bool { return hasKind(m.schema(), List) },
+	},
+	{
+		ID: "pyiceberg-null-maps", Seed: 2012, Reader: "pyiceberg", Version: "0.12.0", Wrong: "a NULL map of structs, lists or maps is read as an empty one", Proof: "the file has a null there: definition level 0",
+		Alter: emptied(true), When: func(m *Model, _ *Pred) bool { return hasKind(m.schema(), Map) },
+	},
+}
+
+// truncateWrapped is true of a row within a truncation's width of the least value of its type, in a column that the predicate tests.
+func truncateWrapped(_ *Model, p *Pred, r Row) bool {
+	return slices.ContainsFunc(r.File.Spec.Fields, func(f SpecField) bool {
+		v, ok := dig(r.Values, f.Path).(int64)
+		lo := map[Kind]int64{Int: math.MinInt32, Long: math.MinInt64}[f.source().Type.Kind]
+		return ok && strings.HasPrefix(f.Transform, "truncate") && v < lo+100 && tests(p, f.source().ID)
+	})
+}
+
+func nestedUUID(t *Type) bool {
+	return slices.ContainsFunc(t.Fields, func(f *Field) bool { return hasKind(f.Type, UUID) })
+}
+
+// emptied gives a value with the null lists of nested elements, and the null maps if maps is set, at any depth, as empty ones.
+func emptied(maps bool) func(any, *Type) any {
+	var empty func(v any, t *Type) any
+	empty = func(v any, t *Type) any {
+		switch x := v.(type) {
+		case nil:
+			switch {
+			case t.Kind == List && !t.Fields[0].Type.primitive():
+				return []any{}
+			case t.Kind == Map && maps && !t.Fields[1].Type.primitive():
+				return [][2]any{}
+			}
+		case map[int]any:
+			out := map[int]any{}
+			for _, f := range t.Fields {
+				out[f.ID] = empty(x[f.ID], f.Type)
+			}
+			return out
+		case []any:
+			out := []any{}
+			for _, e := range x {
+				out = append(out, empty(e, t.Fields[0].Type))
+			}
+			return out
+		case [][2]any:
+			out := [][2]any{}
+			for _, e := range x {
+				out = append(out, [2]any{e[0], empty(e[1], t.Fields[1].Type)})
+			}
+			return out
+		}
+		return v
+	}
+	return empty
+}
