@@ -1,6 +1,7 @@
 package iceberg
 
 import (
+	"bytes"
 	"context"
 	"iter"
 	"slices"
@@ -44,6 +45,7 @@ func (p *Plan) TasksWithMetrics(ctx context.Context, columns []int) iter.Seq2[Fi
 	}
 }
 
+// fileTask copies what the metrics only lend.
 func fileTask(m plan.Metered, types []arrow.DataType) FileTask {
 	out := FileTask{Task: m.Task, Columns: make([]ColumnMetrics, len(m.Metrics))}
 	for i, metric := range m.Metrics {
@@ -51,10 +53,17 @@ func fileTask(m plan.Metered, types []arrow.DataType) FileTask {
 		c.Values, c.Nulls, c.NaNs = metric.Values, metric.Nulls, metric.NaNs
 		if types[i] != nil {
 			e := prune.FromMetric(types[i], metric, m.Rows)
-			c.Lower, c.Upper = e.Lower, e.Upper
+			c.Lower, c.Upper = owned(e.Lower), owned(e.Upper)
 		}
 	}
 	return out
+}
+
+func owned(l expr.Literal) expr.Literal {
+	if b, ok := l.Value.([]byte); ok {
+		l.Value = bytes.Clone(b)
+	}
+	return l
 }
 
 // CountOf is the number of a file's rows that its task selects, if metadata alone tells it exactly: no filter is left, and

@@ -1,13 +1,17 @@
 package iceberg
 
 import (
+	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/lakescan/lakescan/expr"
 	"github.com/lakescan/lakescan/iceberg/manifest"
 	"github.com/lakescan/lakescan/internal/icetable"
+	"github.com/lakescan/lakescan/object"
 )
 
 // withMetrics gives a file counts and bounds of column k.
@@ -84,5 +88,40 @@ func TestAnswersFromMetadata(t *testing.T) {
 	rows, exact, err := table.CountRows(t.Context(), Version{Snapshot: 1}, nil)
 	if err != nil || !exact || rows != 60 {
 		t.Errorf("count of the first snapshot: %d %v %v", rows, exact, err)
+	}
+}
+
+// Bounds of bytes stay as they are when planning goes on, although the manifest's bytes do not.
+func TestMetricsOutliveTheirManifest(t *testing.T) {
+	t.Parallel()
+	b := icetable.New(t, 2, icetable.Field{ID: 1, Name: "b", Type: "binary"})
+	var want []string
+	for m := range 3 {
+		var list []manifest.Written
+		for i := range 3 {
+			e := data(fmt.Sprintf("f%d-%d", m, i), 10)
+			bound := fmt.Sprintf("bound %d-%d", m, i)
+			e.Lower, e.Upper, want = map[int][]byte{1: []byte(bound)}, map[int][]byte{1: []byte(bound)}, append(want, bound+" "+bound)
+			list = append(list, e)
+		}
+		b.Commit("append", icetable.Manifest{Entries: list})
+	}
+	table, store := load(t, b)
+	for _, early := range []bool{false, true} {
+		l := &lane{store: store, delay: func(object.Location) time.Duration { return 0 }} // clears what is released
+		var files []FileTask
+		for f, err := range planned(t, table, ScanSpec{StopsEarly: early, Fetcher: l}).TasksWithMetrics(t.Context(), []int{1}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, f)
+		}
+		var got []string
+		for _, f := range files {
+			got = append(got, fmt.Sprintf("%s %s", f.Columns[0].Lower.Value, f.Columns[0].Upper.Value))
+		}
+		slices.Sort(got)
+		wantLines(t, got, want...)
+		l.wg.Wait()
 	}
 }

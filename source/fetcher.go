@@ -33,5 +33,8 @@ func (p *fetched) Await(ctx context.Context) ([]byte, object.Info, error) {
 	return a.bytes, a.info, err
 }
 
+// Ready reports whether Await would not wait for a slot.
+func (p *fetched) Ready() bool { return (*pending)(p).ready() }
+
 // Release ends the read in any state; its bytes die.
 func (p *fetched) Release() { (*pending)(p).release() }

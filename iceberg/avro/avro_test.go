@@ -386,6 +386,33 @@ func TestCorpusManifestsRead(t *testing.T) {
 	}
 }
 
+// A schema is parsed once, however many manifests carry it; of many, few are kept.
+func TestSchemasAreKept(t *testing.T) {
+	t.Parallel()
+	c := schemaCache{max: 3}
+	a, err := c.parse([]byte(everyKind))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := c.parse([]byte(everyKind)); err != nil || b != a {
+		t.Errorf("parsed again: %v", err)
+	}
+	for i := range 10 {
+		text := fmt.Appendf(nil, `{"type":"fixed","name":"f%d","size":%d}`, i, i)
+		c.put(text, &Schema{Size: i})
+		if s := c.get(text); s == nil || s.Size != i || len(c.mu.byText) > 3 {
+			t.Errorf("schema %d: %v of %d", i, s, len(c.mu.byText))
+		}
+	}
+	c.put(make([]byte, maxSchemaText+1), a)
+	if len(c.mu.byText) > 3 || c.get(make([]byte, maxSchemaText+1)) != nil {
+		t.Error("a very long text is kept")
+	}
+	if _, err := ParseSchema([]byte(`"nothing"`)); err == nil {
+		t.Error("an unknown type")
+	}
+}
+
 func FuzzContainer(f *testing.F) {
 	for _, codec := range []string{"null", "deflate", "snappy", "zstandard"} {
 		f.Add(file(f, codec, 4))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 )
 
 // Kind of a schema node.
@@ -79,8 +80,62 @@ func (s *Schema) Field(id int) (Field, bool) {
 // maxDepth bounds the nesting of schemas.
 const maxDepth = 64
 
-// ParseSchema reads the JSON of a schema.
-func ParseSchema(text []byte) (*Schema, error) {
+// The schemas that were parsed last: the manifests of a table have few, and a process plans its tables again and again.
+const (
+	maxSchemas    = 64
+	maxSchemaText = 64 << 10 // longer ones are not kept
+)
+
+var schemas = schemaCache{max: maxSchemas}
+
+// schemaCache keeps at most max schemas by their text. Which one makes room for another does not matter. Safe for concurrent use.
+type schemaCache struct {
+	max int
+	mu  struct {
+		sync.Mutex
+		byText map[string]*Schema
+	}
+}
+
+func (c *schemaCache) get(text []byte) *Schema {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mu.byText[string(text)]
+}
+
+func (c *schemaCache) put(text []byte, s *Schema) {
+	if len(text) > maxSchemaText {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.byText == nil {
+		c.mu.byText = make(map[string]*Schema, c.max)
+	}
+	for old := range c.mu.byText {
+		if len(c.mu.byText) < c.max {
+			break
+		}
+		delete(c.mu.byText, old)
+	}
+	c.mu.byText[string(text)] = s
+}
+
+// ParseSchema reads the JSON of a schema. The result may be shared: it must not be changed.
+func ParseSchema(text []byte) (*Schema, error) { return schemas.parse(text) }
+
+func (c *schemaCache) parse(text []byte) (*Schema, error) {
+	if s := c.get(text); s != nil {
+		return s, nil
+	}
+	s, err := parseSchema(text)
+	if err == nil {
+		c.put(text, s)
+	}
+	return s, err
+}
+
+func parseSchema(text []byte) (*Schema, error) {
 	p := parser{named: map[string]*Schema{}}
 	s, err := p.node(text, "", 0)
 	if err != nil {

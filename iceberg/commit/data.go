@@ -255,7 +255,7 @@ func (m *manifests) read(ctx context.Context, base *meta.Metadata, f manifest.Fi
 
 // each calls do for the live entries of a manifest.
 func each(base *meta.Metadata, metrics []int, data []byte, f manifest.File, do func(*manifest.Entry) error) error {
-	r, err := manifest.NewDecoder(base, manifest.Projection{Metrics: metrics, EachSize: metrics}).Open(data, &f)
+	r, err := manifest.NewDecoder(base, manifest.Projection{Metrics: metrics, EachSize: metrics}).Open(data, &f, nil)
 	if err != nil {
 		return err
 	}

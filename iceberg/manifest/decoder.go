@@ -88,17 +88,13 @@ func (u *Unpacked) Unpack(data []byte, limit int) {
 	}
 }
 
-// Open starts to read a manifest. data must stay unchanged while the Reader is used; entries do not outlive it anyway.
-func (d *Decoder) Open(data []byte, f *File) (*Reader, error) {
-	return d.open(data, f, &d.blocks)
-}
-
-// OpenUnpacked is Open for a manifest that has been unpacked, as far as it has been. u is the Reader's until it is done with.
-func (d *Decoder) OpenUnpacked(data []byte, f *File, u *Unpacked) (*Reader, error) {
-	return d.open(data, f, &u.blocks)
-}
-
-func (d *Decoder) open(data []byte, f *File, blocks *avro.Blocks) (*Reader, error) {
+// Open starts to read a manifest. data must stay unchanged while the Reader is used; entries do not outlive it anyway. u is what
+// has been unpacked of data (nil = nothing), the Reader's until it is done with.
+func (d *Decoder) Open(data []byte, f *File, u *Unpacked) (*Reader, error) {
+	blocks := &d.blocks
+	if u != nil {
+		blocks = &u.blocks
+	}
 	if f.Encrypted {
 		return nil, &meta.UnsupportedError{Ability: "encrypted manifests", Where: f.Path}
 	}

@@ -78,7 +78,7 @@ type collected struct {
 }
 
 func read(d *Decoder, data []byte, f *File) ([]collected, error) {
-	r, err := d.Open(data, f)
+	r, err := d.Open(data, f, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -479,7 +479,7 @@ func FuzzManifest(f *testing.F) {
 		_, err := ReadList(data, "l")
 		check(err)
 		for spec := range 3 {
-			r, err := NewDecoder(m, Projection{Metrics: []int{1}, Sizes: []int{1, 2}}).Open(data, &File{Path: "m", SpecID: spec, FirstRowID: 5, Deletes: spec == 0})
+			r, err := NewDecoder(m, Projection{Metrics: []int{1}, Sizes: []int{1, 2}}).Open(data, &File{Path: "m", SpecID: spec, FirstRowID: 5, Deletes: spec == 0}, nil)
 			check(err)
 			for err == nil {
 				var e *Entry

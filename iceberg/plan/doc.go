@@ -9,5 +9,6 @@
 // content of the tasks depend on the table and the request alone.
 //
 // Contexts: Tasks' ctx bounds its range. A Plan is immutable and may be ranged over by several goroutines, each with its
-// own state; a Cache is safe for concurrent use. No goroutine is started here.
+// own state; a Cache is safe for concurrent use. A range whose consumer does not mean to stop early has one goroutine, which unpacks
+// a manifest while the one before it is decoded, and which it waits for when it ends.
 package plan

@@ -49,7 +49,9 @@ func (r *run) entries(ctx context.Context, p manifest.Projection, lazy bool, yie
 			return err
 		}
 		i := r.m.win.head
-		data, waited, err := r.reads[i].await(ctx, r.c.Cache, kept[i].Path)
+		rd := r.reads[i]
+		data, waited, err := r.await(ctx, &rd)
+		r.reads[i] = rd
 		if err != nil {
 			return r.c.wrap(err, "manifest")
 		}
@@ -57,8 +59,7 @@ func (r *run) entries(ctx context.Context, p manifest.Projection, lazy bool, yie
 		if err != nil || !more {
 			return err
 		}
-		r.reads[i].release()
-		delete(r.reads, i)
+		r.drop(i)
 		r.m.win.used(waited)
 	}
 	return nil
@@ -66,7 +67,7 @@ func (r *run) entries(ctx context.Context, p manifest.Projection, lazy bool, yie
 
 // liveFiles yields those of one manifest; more is false if the consumer stopped.
 func liveFiles(d *manifest.Decoder, data []byte, f *manifest.File, yield func(Live, error) bool) (more bool, err error) {
-	reader, err := d.Open(data, f)
+	reader, err := d.Open(data, f, nil)
 	if err != nil {
 		return false, err
 	}

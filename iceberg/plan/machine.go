@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -53,12 +54,13 @@ type machine struct {
 	whole      bool // decode all before the first task
 	queue      []Metered
 	metrics    []int // places of Config.metrics among the columns that are decoded
+	lent       []manifest.Metric
 }
 
-// Metered is a task with what its manifest says of some columns.
+// Metered is a task with what its manifest says of some columns. The metrics are lent until the next step of the range.
 type Metered struct {
 	source.Task
-	Metrics []manifest.Metric // as asked for; their bounds are copies
+	Metrics []manifest.Metric // as asked for
 }
 
 // part is what one tuple of one spec decides for its files.
@@ -128,14 +130,14 @@ func (m *machine) start(list []manifest.File) {
 	m.dataDecoder = manifest.NewDecoder(m.c.Table, manifest.Projection{Schema: m.c.Schema, Metrics: columns, Sizes: m.c.Columns})
 }
 
-// arrive takes the bytes of the manifest at the head of the window. They must stay until the machine says stepUsed.
-func (m *machine) arrive(data []byte) error {
-	f := &m.files[m.win.head]
+// arrive takes the bytes of the manifest at the head of the window, f, and what has been unpacked of them (nil = nothing). They
+// must stay until the machine says stepUsed.
+func (m *machine) arrive(data []byte, f *manifest.File, u *manifest.Unpacked) error {
 	decoder := m.dataDecoder
 	if f.Deletes {
 		decoder = m.deleteDecoder
 	}
-	r, err := decoder.Open(data, f)
+	r, err := decoder.Open(data, f, u)
 	if err != nil {
 		return err
 	}
@@ -264,7 +266,7 @@ func (m *machine) entry(f *manifest.File, e *manifest.Entry) (t Metered, ok bool
 	}
 	m.ordinal++
 	m.report.task(&t.Task)
-	t.Metrics = m.copyMetrics(e)
+	t.Metrics = m.metricsOf(e)
 	if m.c.Limit > 0 && filter == nil && set.Empty() {
 		m.guaranteed += e.Rows
 		m.stopped = m.guaranteed >= m.c.Limit
@@ -272,29 +274,22 @@ func (m *machine) entry(f *manifest.File, e *manifest.Entry) (t Metered, ok bool
 	return t, true, nil
 }
 
-// copyMetrics takes the metrics that were asked for out of an entry, all bounds in one piece of memory.
-func (m *machine) copyMetrics(e *manifest.Entry) []manifest.Metric {
+// metricsOf takes the metrics that were asked for out of an entry. A task that has to wait for its turn gets copies.
+func (m *machine) metricsOf(e *manifest.Entry) []manifest.Metric {
 	if len(m.metrics) == 0 {
 		return nil
 	}
-	out, size := make([]manifest.Metric, len(m.metrics)), 0
+	if m.lent == nil || m.whole {
+		m.lent = make([]manifest.Metric, len(m.metrics))
+	}
 	for i, at := range m.metrics {
-		out[i] = e.Metric(at)
-		size += len(out[i].Lower) + len(out[i].Upper)
-	}
-	arena := make([]byte, 0, size)
-	keep := func(b []byte) []byte {
-		if b == nil {
-			return nil
+		k := e.Metric(at)
+		if m.whole {
+			k.Lower, k.Upper = bytes.Clone(k.Lower), bytes.Clone(k.Upper)
 		}
-		from := len(arena)
-		arena = append(arena, b...)
-		return arena[from:len(arena):len(arena)]
+		m.lent[i] = k
 	}
-	for i := range out {
-		out[i].Lower, out[i].Upper = keep(out[i].Lower), keep(out[i].Upper)
-	}
-	return out
+	return m.lent
 }
 
 // part finds what the entry's tuple decides; m.key holds spec and tuple.

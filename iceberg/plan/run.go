@@ -20,12 +20,8 @@ type run struct {
 	m      *machine
 	reads  map[int]*read // by manifest, those between the window's head and next
 	waited bool          // for the manifest at the head
-}
-
-// read is one object on its way, or at hand.
-type read struct {
-	pending object.Pending // nil = from the cache
-	data    []byte
+	tasks  uint          // given out
+	spare  *unpacking    // memory for the next
 }
 
 func (r *run) start(ctx context.Context) error {
@@ -56,12 +52,12 @@ func (r *run) list(ctx context.Context, s *meta.Snapshot) ([]manifest.File, erro
 	if s.KeyID != "" {
 		return nil, &meta.UnsupportedError{Ability: "encrypted manifest lists", Where: s.ManifestList}
 	}
-	rd, err := r.fetch(ctx, s.ManifestList)
+	rd, err := r.fetch(ctx, s.ManifestList, false)
 	if err != nil {
 		return nil, r.c.wrap(err, "manifest list")
 	}
-	defer rd.release()
-	data, _, err := rd.await(ctx, r.c.Cache, s.ManifestList)
+	defer func() { rd.release() }()
+	data, _, err := r.await(ctx, &rd)
 	if err != nil {
 		return nil, r.c.wrap(err, "manifest list")
 	}
@@ -93,37 +89,35 @@ func (r *run) appended(ctx context.Context) ([]manifest.File, error) {
 	return out, nil
 }
 
-// fetch asks for an object, without waiting. The length that a list records is only a hint: some writers get it wrong, so
-// the object is read whole.
-func (r *run) fetch(ctx context.Context, path string) (*read, error) {
-	if data, ok := r.c.Cache.get(path); ok {
-		return &read{data: data}, nil
-	}
+// fetch asks for an object, without waiting, unless it is at hand or another plan reads it already. alone: that one is not waited
+// for. The length that a list records is only a hint: some writers get it wrong, so the object is read whole.
+func (r *run) fetch(ctx context.Context, path string, alone bool) (*read, error) {
 	loc, err := object.ParseLocation(path)
 	if err != nil {
 		return nil, err
 	}
-	return &read{pending: r.c.Fetcher.Fetch(ctx, loc, object.Range{Len: -1}, object.ReadOptions{Limit: maxListBytes, Immutable: true})}, nil
+	rd := &read{path: path, cache: r.c.Cache}
+	if rd.data, rd.flight, rd.owner = r.c.Cache.join(path, alone); rd.owner {
+		rd.flight.pending = r.c.Fetcher.Fetch(ctx, loc, object.Range{Len: -1}, object.ReadOptions{Limit: maxListBytes, Immutable: true})
+		rd.flight.pass()
+	}
+	return rd, nil
 }
 
-// await waits for the bytes, which are valid until release.
-func (rd *read) await(ctx context.Context, cache *Cache, path string) (data []byte, waited bool, err error) {
-	if rd.pending == nil {
-		return rd.data, false, nil
+// await waits for the bytes of a read, which are valid until its release. Where another plan's read failed, *rd becomes one of
+// its own.
+func (r *run) await(ctx context.Context, rd **read) (data []byte, waited bool, err error) {
+	data, waited, again, err := (*rd).await(ctx)
+	if !again {
+		return data, waited, err
 	}
-	if p, ok := rd.pending.(interface{ Ready() bool }); !ok || !p.Ready() {
-		waited = true
+	own, err := r.fetch(ctx, (*rd).path, true)
+	if err != nil {
+		return nil, true, err
 	}
-	if data, _, err = rd.pending.Await(ctx); err == nil {
-		cache.put(path, data)
-	}
-	return data, waited, err
-}
-
-func (rd *read) release() {
-	if rd.pending != nil {
-		rd.pending.Release()
-	}
+	*rd = own
+	data, _, _, err = own.await(ctx)
+	return data, true, err
 }
 
 // next pulls from the machine, and feeds it.
@@ -138,12 +132,12 @@ func (r *run) next(ctx context.Context) (t Metered, more bool, err error) {
 		}
 		switch s {
 		case stepTask:
+			r.unpackAhead(ctx)
 			return t, true, nil
 		case stepEnd:
 			return t, false, nil
 		case stepUsed:
-			r.reads[r.m.win.head].release()
-			delete(r.reads, r.m.win.head)
+			r.drop(r.m.win.head)
 			r.m.win.used(r.waited)
 			err = r.request(ctx)
 		case stepWait:
@@ -168,7 +162,7 @@ func (r *run) request(ctx context.Context) error {
 		if f.Encrypted {
 			return &meta.UnsupportedError{Ability: "encrypted manifests", Where: f.Path}
 		}
-		rd, err := r.fetch(ctx, f.Path)
+		rd, err := r.fetch(ctx, f.Path, false)
 		if err != nil {
 			return r.c.wrap(err, "manifest")
 		}
@@ -180,13 +174,18 @@ func (r *run) request(ctx context.Context) error {
 func (r *run) feed(ctx context.Context) error {
 	i := r.m.win.head
 	f, rd := &r.m.files[i], r.reads[i]
-	data, waited, err := rd.await(ctx, r.c.Cache, f.Path)
+	data, waited, err := r.await(ctx, &rd)
+	r.reads[i] = rd
 	if err != nil {
 		return r.c.wrap(err, "manifest")
 	}
 	r.waited = waited
-	r.report.fetched(len(data), rd.pending == nil, waited)
-	return r.m.arrive(data)
+	r.report.fetched(len(data), rd.fromMemory(), waited)
+	if rd.unpacked == nil {
+		return r.m.arrive(data, f, nil)
+	}
+	rd.unpacked.wait()
+	return r.m.arrive(data, f, &rd.unpacked.blocks)
 }
 
 // close drops what is in flight.

@@ -171,7 +171,7 @@ func (t *Table) without(table *meta.Metadata, f manifest.File, gone map[string]b
 	if err != nil {
 		t.tb.Fatal(err)
 	}
-	r, err := manifest.NewDecoder(table, manifest.Projection{}).Open(data, &f)
+	r, err := manifest.NewDecoder(table, manifest.Projection{}).Open(data, &f, nil)
 	if err != nil {
 		t.tb.Fatal(err)
 	}
