@@ -10,8 +10,8 @@ import (
 	"github.com/lakescan/lakescan/parquet/thrift"
 )
 
-// chunkPages walks the pages of a chunk through the bytes at hand: all of the chunk, or with an offset index only the
-// dictionary and the pages that are wanted.
+// chunkPages walks the pages of a chunk through the bytes at hand: all of the chunk, or where the places of pages are known (by an
+// offset index, or a Walk) only the dictionary and the pages that are wanted.
 type chunkPages struct {
 	bytes Bytes
 	off   int64 // of the chunk
@@ -23,6 +23,12 @@ type chunkPages struct {
 	next  int                   // index in pages of the next data page
 	flat  bool                  // a page has as many rows as values
 	front bool                  // what lies before the first data page was read
+	ahead int64                 // where that ends
+
+	walked bool  // the places come from a Walk: they need no check, and one of them may be several pages
+	exact  bool  // each place is one page
+	shift  int64 // from an offset to its address (Walk.Address)
+	run    int64 // end of the place that was begun
 }
 
 func newChunkPages(r *Reader, rg, leaf int) *chunkPages {
@@ -30,9 +36,20 @@ func newChunkPages(r *Reader, rg, leaf int) *chunkPages {
 	c := &chunkPages{off: off, end: off + n, at: off, rows: r.f.Rows(rg), flat: r.f.tree.Leaves[leaf].Rep == 0, front: true}
 	if x := r.offsetIndex(rg, leaf); x != nil && len(x.Pages) > 0 {
 		c.pages = x.Pages
-		c.front = x.Pages[0].Offset <= off
+		c.exact = true
+		c.ahead = x.Pages[0].Offset
+		c.front = c.ahead <= off
 	}
 	return c
+}
+
+// newWalkedPages reads the pages that a Walk has found.
+func newWalkedPages(r *Reader, rg, leaf int, found *foundPages) *chunkPages {
+	off, n, _ := r.f.ChunkRange(rg, leaf)
+	return &chunkPages{
+		off: off, end: off + n, at: found.dict.Off, ahead: found.dict.Off + found.dict.Len, front: found.dict.Len == 0,
+		rows: found.rows, pages: found.pages, flat: r.f.tree.Leaves[leaf].Rep == 0, walked: true, exact: found.aligned, shift: found.shift,
+	}
 }
 
 // give hands over bytes for the next calls; those given before are forgotten.
@@ -46,12 +63,18 @@ func (c *chunkPages) Next(p *page.Page) error {
 	switch {
 	case c.pages == nil:
 	case !c.front:
-		end = c.pages[0].Offset
+		end = c.ahead
+	case c.at < c.run:
+		end = c.run
 	case c.next >= len(c.pages):
 		return io.EOF
 	default:
 		c.at = c.pages[c.next].Offset
 		end = c.at + int64(c.pages[c.next].Size)
+		if c.walked {
+			c.run = end
+			c.next++
+		}
 	}
 	if c.at >= end {
 		return io.EOF
@@ -68,7 +91,10 @@ func (c *chunkPages) Next(p *page.Page) error {
 		if p.Data() {
 			return fmt.Errorf("%w: a data page before the first one of the offset index", page.ErrCorrupt)
 		}
-		c.front = c.at >= c.pages[0].Offset
+		c.front = c.at >= c.ahead
+		return nil
+	}
+	if c.walked {
 		return nil
 	}
 	return c.check(p)
@@ -94,15 +120,15 @@ const headGuess = 64 << 10
 // read reads the page at the cursor, which ends at end or before. Only the page's own bytes are asked for: what is at hand may lie in
 // pieces, and a range that crosses two of them has to be joined.
 func (c *chunkPages) read(end int64, p *page.Page) (int, error) {
-	if c.pages != nil && c.front {
-		b, err := c.bytes.Slice(c.at, end-c.at)
+	if c.pages != nil && c.front && c.exact {
+		b, err := c.bytes.Slice(c.at+c.shift, end-c.at)
 		if err != nil {
 			return 0, err
 		}
 		return page.Read(b, c.at, p)
 	}
 	for ask := min(end-c.at, headGuess); ; {
-		b, err := c.bytes.Slice(c.at, ask)
+		b, err := c.bytes.Slice(c.at+c.shift, ask)
 		if err != nil {
 			return 0, err
 		}
@@ -127,14 +153,14 @@ func (c *chunkPages) SeekRow(row int64) (first int64, ok bool) {
 	if i < c.next {
 		return 0, false
 	}
-	c.next = i
+	c.next, c.run = i, 0
 	return c.pages[i].FirstRow, true
 }
 
 // PageEnd is the row after the last one of the data page read last, if the places of pages are known.
 func (c *chunkPages) PageEnd() (row int64, ok bool) {
 	switch {
-	case c.pages == nil || c.next == 0:
+	case c.pages == nil || c.next == 0 || c.at < c.run:
 		return 0, false
 	case c.next == len(c.pages):
 		return c.rows, true

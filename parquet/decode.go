@@ -25,12 +25,16 @@ func guard(err *error) {
 
 // locate gives an error its class and place.
 func locate(err error, rg int, column string, c cursor) error {
+	pageNumber, off := -1, int64(-1)
+	if c != nil && err != nil {
+		pageNumber, off = c.Place()
+	}
+	return locateAt(err, rg, column, pageNumber, off)
+}
+
+func locateAt(err error, rg int, column string, pageNumber int, off int64) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
-	}
-	pageNumber, off := -1, int64(-1)
-	if c != nil {
-		pageNumber, off = c.Place()
 	}
 	var large *build.TooLargeError
 	var own *CorruptError

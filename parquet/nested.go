@@ -118,7 +118,7 @@ func (g *group) newNested(b *bound, pages []*chunkPages, o build.Options) *neste
 	for i, l := range b.nested.Leaves {
 		chunk := g.r.f.Chunk(g.rg, l.Node.Leaf)
 		c.leaves = append(c.leaves, build.NewLeaf(b.inner[i], chunk.Codec, pages[i], build.LeafOptions{
-			Options: o, MaxRep: l.Node.Rep, MaxDef: l.Node.Def, Slot: l.Slot, Rows: g.r.f.Rows(g.rg), Entries: chunk.NumValues, Aligned: pages[i].pages != nil,
+			Options: o, MaxRep: l.Node.Rep, MaxDef: l.Node.Def, Slot: l.Slot, Rows: g.r.f.Rows(g.rg), Entries: chunk.NumValues, Aligned: pages[i].pages != nil && (g.found == nil || g.found[l.Node.Leaf].aligned),
 		}))
 	}
 	return c

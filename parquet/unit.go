@@ -34,6 +34,8 @@ type group struct {
 	rg   int
 	cols []groupColumn
 	left atomic.Int32 // units not closed
+
+	found map[int]*foundPages // by leaf: of a Walk; nil = by the offset index, or the chunk as a whole
 }
 
 // groupColumn keeps the cursor of an output column between units, so that units taken in order go on where the one before
@@ -95,8 +97,10 @@ const maxUnitRows = 1 << 24
 // Open prepares a row group: windows of at most UnitBytes, by estimate, in the order of rows. sel is relative to the row
 // group; windows without a selected row are left out. Every unit must be closed, in any order. Nothing is fetched or
 // decoded yet, but chunks that cannot be read are errors here.
-func (r *Reader) Open(rg int, sel rowsel.Selection) ([]*Unit, error) {
-	g := &group{r: r, rg: rg, cols: make([]groupColumn, len(r.cols))}
+func (r *Reader) Open(rg int, sel rowsel.Selection) ([]*Unit, error) { return r.open(rg, sel, nil) }
+
+func (r *Reader) open(rg int, sel rowsel.Selection, found map[int]*foundPages) ([]*Unit, error) {
+	g := &group{r: r, rg: rg, cols: make([]groupColumn, len(r.cols)), found: found}
 	for i := range r.cols {
 		if err := r.readable(rg, i); err != nil {
 			return nil, err
@@ -129,7 +133,11 @@ func (g *group) newCursor(col int) *openCursor {
 	b, f := &g.r.cols[col], g.r.f
 	c := &openCursor{}
 	for _, leaf := range b.leaves {
-		c.pages = append(c.pages, newChunkPages(g.r, g.rg, leaf))
+		if found := g.found[leaf]; found != nil {
+			c.pages = append(c.pages, newWalkedPages(g.r, g.rg, leaf, found))
+		} else {
+			c.pages = append(c.pages, newChunkPages(g.r, g.rg, leaf))
+		}
 	}
 	o := build.Options{Allocator: g.r.o.Allocator, MaxPage: g.r.o.MaxPage, SoftBytes: softBytes(g.r.o), SkipCRC: g.r.o.SkipCRC}
 	if g.r.o.Decoded != nil {

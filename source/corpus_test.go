@@ -58,6 +58,7 @@ func TestCorpusAtEveryDepth(t *testing.T) {
 						cfg.BatchRows = rows
 						cfg.NoPrune = i == 2
 						cfg.FooterTail = []int64{0, 8, 100, 1 << 20}[i]
+						cfg.partBytes = []int64{0, 1, 2000, -1}[i] // row groups whole, and as if they were huge
 					})
 				}
 			}

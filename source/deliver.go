@@ -220,7 +220,7 @@ func (s *scan) blocked(c *cursor, sl *slot) *blockade {
 			b.why, b.work = forDecode, w
 		}
 	} else if sl.launched > 0 {
-		wave = sl.launched + 1
+		wave = sl.oldest + 1
 	}
 	b.from, b.to = order(sl.index, 0, 0), order(sl.index, wave+1, 0)
 	return b

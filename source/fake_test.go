@@ -96,6 +96,8 @@ func (c *fakeContent) waves() int {
 	return len(c.file.waves)
 }
 
+func (c *fakeContent) may() bool { return true }
+
 func (c *fakeContent) close() {
 	for _, p := range c.held {
 		p.drop()

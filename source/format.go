@@ -19,7 +19,10 @@ type format interface {
 
 // content is one opened file. It is used by the file's goroutine alone.
 type content interface {
+	// waves is how many there will be. It may change with what has landed, never below those planned.
 	waves() int
+	// may reports whether the next wave can be planned now; if not, it can when one before it has landed.
+	may() bool
 	// wave plans the i-th; called once each, in order.
 	wave(i int) (wave, error)
 	close()
@@ -32,6 +35,9 @@ type wave struct {
 	needs [][]int  // by unit: the spans it reads
 	held  []*piece // fetched while opening; every unit may read them
 	late  bool     // a unit may want more after its filter
+
+	stream *stream // takes the pieces and makes the units when all of them have landed; there are none before
+	chunks []int   // of the stream, by span
 }
 
 // unit is decoded together: rows of one row group. Its columns of one phase may be decoded at once by several goroutines;

@@ -104,7 +104,7 @@ func (n *inline) read(f *file, yield func(Batch) bool) error {
 	if c.waves() == 0 {
 		n.event("empty", f, Event{})
 	}
-	for i := range c.waves() {
+	for i := 0; i < c.waves(); i++ {
 		wv, err := c.wave(i)
 		if err != nil {
 			return err
@@ -119,6 +119,9 @@ func (n *inline) read(f *file, yield func(Batch) bool) error {
 
 // wave reads the spans of a wave, then decodes its units in order.
 func (n *inline) wave(f *file, wv wave, yield func(Batch) bool) error {
+	if wv.stream != nil {
+		return n.streamed(f, wv, yield)
+	}
 	ps := &pieces{account: n.reads.account}
 	ps.users.Store(1)
 	for _, p := range wv.held {
@@ -154,6 +157,34 @@ func (n *inline) wave(f *file, wv wave, yield func(Batch) bool) error {
 	return nil
 }
 
+// streamed reads the next window of a stream and decodes the units that it completes.
+func (n *inline) streamed(f *file, wv wave, yield func(Batch) bool) error {
+	before := n.stats.fetchNanos.Load()
+	got, err := n.fetch(f, wv.spans)
+	wv.stream.own(wv, got)
+	for _, p := range got {
+		p.drop() // the stream's now
+	}
+	if err != nil {
+		return err
+	}
+	n.event("wave", f, Event{Bytes: total(wv.spans), Duration: time.Duration(n.stats.fetchNanos.Load() - before)})
+	units, err := wv.stream.land()
+	for _, u := range units {
+		ps := u.pieces(n.reads.account)
+		if err == nil {
+			err = n.unit(f, u.unit, ps, yield)
+		} else {
+			u.unit.close()
+		}
+		for _, p := range u.held {
+			p.drop()
+		}
+		ps.leave()
+	}
+	return err
+}
+
 // event tells the hook of a step with a file, at once.
 func (n *inline) event(name string, f *file, e Event) {
 	if n.cfg.OnEvent != nil {
@@ -185,6 +216,7 @@ func (n *inline) fetch(f *file, spans []object.Range) (got []*piece, err error) 
 		}
 		n.stats.fetchNanos.Add(int64(a.took))
 		f.pin(a.info)
+		p.here = true
 		p.refs.Store(1)
 		got = append(got, p)
 	}

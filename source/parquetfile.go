@@ -74,7 +74,10 @@ type parquetFile struct {
 	filter rowFilter
 	held   []*piece // the tail, and the indexes read while opening
 	groups []group
-	cuts   []int // wave i is groups[cuts[i]:cuts[i+1]]
+	cuts   []int // step i is groups[cuts[i]:cuts[i+1]]: a wave, or a stream of them
+	step   int   // the next
+	given  int   // waves planned
+	stream *stream
 
 	refs    atomic.Int32 // the opening and the units
 	weights sync.Once
@@ -87,6 +90,8 @@ type group struct {
 	sel   rowsel.Selection // relative to the row group
 	bytes int64            // compressed, of the wanted columns
 	rest  int64            // of these: not the filter's
+
+	streamed bool // large, and nobody knows where its pages are
 }
 
 func (p *parquetFormat) open(ctx context.Context, f *file) (_ content, err error) {
@@ -309,11 +314,13 @@ func gapOf(hop int64) int64 { return min(max(hop, 16<<10), 2<<20) }
 func (c *parquetFile) cut() {
 	var sum, total int64
 	for i, g := range c.groups {
-		if sum == 0 || sum+g.bytes > waveBytes {
+		if sum == 0 || sum+g.bytes > waveBytes || g.streamed {
 			c.cuts = append(c.cuts, i)
 			sum = 0
 		}
-		sum += max(g.bytes, 1)
+		if sum += max(g.bytes, 1); g.streamed {
+			sum = 0 // a stream has its step to itself
+		}
 		total += g.bytes
 	}
 	c.cuts = append(c.cuts, len(c.groups))
@@ -323,12 +330,43 @@ func (c *parquetFile) cut() {
 	}
 }
 
-func (c *parquetFile) waves() int { return len(c.cuts) - 1 }
+// waves counts a stream by its bytes.
+func (c *parquetFile) waves() int {
+	n := c.given
+	if c.stream != nil {
+		n += c.stream.left()
+	}
+	for i := c.step; i < len(c.cuts)-1; i++ {
+		n++
+		if g := c.groups[c.cuts[i]]; g.streamed {
+			n += int(g.bytes / c.format.streamBytes())
+		}
+	}
+	return n
+}
 
-// wave plans the reads of a few row groups and prepares their units.
-func (c *parquetFile) wave(i int) (w wave, err error) {
+// may reports whether a wave can be planned: one of a stream waits for those before it, and what follows a stream for its end.
+func (c *parquetFile) may() bool { return c.stream == nil || c.stream.may() }
+
+// wave plans the next reads.
+func (c *parquetFile) wave(int) (w wave, err error) {
+	if c.stream == nil && c.groups[c.cuts[c.step]].streamed {
+		if c.stream, err = c.newStream(c.groups[c.cuts[c.step]]); err != nil {
+			return w, err
+		}
+		c.step++
+	}
+	c.given++
+	if c.stream != nil {
+		return c.stream.wave(), nil
+	}
+	c.step++
+	return c.groupWave(c.groups[c.cuts[c.step-1]:c.cuts[c.step]])
+}
+
+// groupWave plans the reads of a few row groups and prepares their units.
+func (c *parquetFile) groupWave(groups []group) (w wave, err error) {
 	hop := c.format.hop()
-	groups := c.groups[c.cuts[i]:c.cuts[i+1]]
 	defer func() {
 		if err != nil {
 			closeUnits(w.units)
@@ -375,6 +413,10 @@ func (c *parquetFile) demand(demands []demand, g group, k int, part parquet.Part
 
 // close ends the opening's hold; what units still need lives until the last of them is closed.
 func (c *parquetFile) close() {
+	if c.stream != nil {
+		c.stream.close()
+		c.stream = nil
+	}
 	for _, p := range c.held {
 		p.drop()
 	}

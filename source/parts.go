@@ -10,12 +10,17 @@ import (
 const partBytes = 2 * waveBytes
 
 // part cuts row groups that are much larger than a wave, so that neither the first row nor the memory waits for all of their bytes.
-// That takes the places of their pages, one round if they did not come with the tail; a row group without them stays whole.
+// That takes the places of their pages, one round if they did not come with the tail; a row group of a file that does not tell them
+// becomes a stream.
 func (c *parquetFile) part(ctx context.Context) error {
 	var demands []demand
 	large := false
+	size := c.format.partBytes()
+	if size <= 0 {
+		return nil
+	}
 	for i, g := range c.groups {
-		if g.bytes < 2*partBytes {
+		if g.bytes < 2*size {
 			continue
 		}
 		large = true
@@ -36,12 +41,17 @@ func (c *parquetFile) part(ctx context.Context) error {
 	ev := &pieces{list: c.held}
 	var groups []group
 	for _, g := range c.groups {
-		if g.bytes < 2*partBytes {
+		if g.bytes < 2*size {
 			groups = append(groups, g)
 			continue
 		}
 		c.reader.Prune(g.rg, ev) // takes the places in
-		for _, sel := range c.reader.Parts(g.rg, g.sel, partBytes) {
+		if !c.reader.Indexed(g.rg) {
+			g.streamed = true
+			groups = append(groups, g)
+			continue
+		}
+		for _, sel := range c.reader.Parts(g.rg, g.sel, size) {
 			p := group{rg: g.rg, sel: sel}
 			c.measure(&p)
 			groups = append(groups, p)
@@ -49,6 +59,14 @@ func (c *parquetFile) part(ctx context.Context) error {
 	}
 	c.groups = groups
 	return nil
+}
+
+// partBytes is what a part has; 0 or less = row groups stay whole.
+func (p *parquetFormat) partBytes() int64 {
+	if p.cfg.partBytes != 0 {
+		return p.cfg.partBytes
+	}
+	return partBytes
 }
 
 // measure counts the bytes of a group's selection.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -18,6 +19,7 @@ import (
 	"github.com/lakescan/lakescan/object/mem"
 	"github.com/lakescan/lakescan/parquet/write"
 	"github.com/lakescan/lakescan/prefetchpool"
+	"github.com/lakescan/lakescan/source/resolve"
 )
 
 // hugeGroup makes a file of one row group of n MiB in two columns: row numbers, and their squares in disorder.
@@ -115,20 +117,25 @@ func mustBind(t *testing.T, schema *arrow.Schema, text string) expr.Expr {
 func TestL56_OneHugeRowGroup(t *testing.T) {
 	t.Parallel()
 	const size, budget = 256, 48 << 20
-	file, schema := hugeGroup(t, size)
+	indexed, schema := hugeGroup(t, size)
+	unindexed, _ := hugeUnindexed(size)
 	for _, depth := range []Depth{Off, 1, Auto} {
-		for _, filter := range []string{"", "v < 5000"} {
-			if filter != "" && depth != Auto {
+		for _, filter := range []string{"", "v < 5000", "no index"} {
+			file := indexed
+			if filter == "no index" {
+				file = unindexed
+			} else if filter != "" && depth != Auto {
 				continue
 			}
 			t.Run(fmt.Sprintf("depth %v, filter %q", depth, filter), func(t *testing.T) {
+				filter := strings.TrimPrefix(filter, "no index")
 				synctest.Test(t, func(t *testing.T) {
 					store := &slow{Store: mem.New()}
 					info := store.Put("s3://b/huge.parquet", file)
 					g := newRig(t, 16, budget, nil, store)
 					store.held = func() int64 { return g.budget.Stats().Total }
 					defer g.check()
-					task := Task{File: info, FirstRowID: -1}
+					task := Task{File: info, FirstRowID: -1, Names: resolve.PlainNames()}
 					if filter != "" {
 						task.Filter = mustBind(t, schema, filter)
 					}

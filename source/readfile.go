@@ -97,14 +97,14 @@ func (s *scan) fetchWaves(ctx context.Context, sl *slot, f *file, c content) err
 		for _, w := range late {
 			flying = append(flying, s.launchLate(ctx, f, w))
 		}
-		for sl.launched < sl.waves && s.room(sl) {
+		for sl.launched < sl.waves && c.may() && s.room(sl) {
 			fl, err := s.launch(ctx, sl, f, c)
 			if err != nil {
 				return err
 			}
 			flying = append(flying, fl)
 		}
-		done, err := s.landed(sl, f, &flying)
+		done, err := s.landed(sl, f, c, &flying)
 		if err != nil || done {
 			return err
 		}
@@ -152,6 +152,9 @@ type flight struct {
 	here  int     // pieces landed
 	bytes int64
 	took  time.Duration // of the slowest piece
+
+	wave   int
+	stream *stream // makes the works when it has landed
 }
 
 // launch submits the reads of a slot's next wave.
@@ -161,7 +164,7 @@ func (s *scan) launch(ctx context.Context, sl *slot, f *file, c content) (*fligh
 	if err != nil {
 		return nil, err
 	}
-	fl := &flight{works: make([]*work, len(wv.units)), left: make([]int, len(wv.units))}
+	fl := &flight{works: make([]*work, len(wv.units)), left: make([]int, len(wv.units)), wave: i, stream: wv.stream}
 	first := make([]int, len(wv.spans)+1) // the pieces of span k are first[k]…first[k+1]
 	for k, r := range wv.spans {
 		fl.add(ctx, f, i+1, r)
@@ -169,6 +172,9 @@ func (s *scan) launch(ctx context.Context, sl *slot, f *file, c content) (*fligh
 	}
 	shared := (&pieces{list: fl.list, account: s.reads.account}).with(wv.held)
 	shared.users.Store(int32(len(wv.units)))
+	if wv.stream != nil {
+		wv.stream.own(wv, fl.list)
+	}
 	fl.users = make([][]int, len(fl.list))
 	if len(wv.held) > 0 {
 		s.stats.reused.Add(int64(len(wv.units)))
@@ -193,6 +199,7 @@ func (s *scan) launch(ctx context.Context, sl *slot, f *file, c content) (*fligh
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sl.launched++
+	sl.waves = c.waves()
 	for _, w := range fl.works {
 		w.seq = sl.seq
 		sl.seq++
@@ -208,7 +215,7 @@ func (s *scan) launch(ctx context.Context, sl *slot, f *file, c content) (*fligh
 
 // launchLate submits what a unit wants after its filter.
 func (s *scan) launchLate(ctx context.Context, f *file, w *work) *flight {
-	fl := &flight{works: []*work{w}}
+	fl := &flight{works: []*work{w}, wave: w.wave}
 	for _, r := range w.more {
 		fl.add(ctx, f, w.wave+1, r)
 	}
@@ -237,7 +244,7 @@ func (fl *flight) add(ctx context.Context, f *file, wave int, r object.Range) {
 
 // landed takes the pieces that are there, in whatever order they came, and hands over the units that are complete. It reports
 // whether the file is fetched.
-func (s *scan) landed(sl *slot, f *file, flying *[]*flight) (done bool, err error) {
+func (s *scan) landed(sl *slot, f *file, c content, flying *[]*flight) (done bool, err error) {
 	for _, fl := range *flying {
 		for i, p := range fl.list {
 			if p.here || !p.read.ready() {
@@ -253,14 +260,41 @@ func (s *scan) landed(sl *slot, f *file, flying *[]*flight) (done bool, err erro
 			fl.took = max(fl.took, a.took)
 			s.land(fl, i)
 		}
-		if fl.here == len(fl.list) {
-			s.flown(sl, fl)
+		if fl.here < len(fl.list) {
+			continue
 		}
+		if fl.stream != nil {
+			if err := s.streamed(sl, fl, c); err != nil {
+				return false, err
+			}
+		}
+		s.flown(sl, fl)
 	}
 	*flying = slices.DeleteFunc(*flying, func(fl *flight) bool { return fl.here == len(fl.list) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	sl.oldest = sl.launched
+	for _, fl := range *flying {
+		sl.oldest = min(sl.oldest, fl.wave)
+	}
 	return sl.launched == sl.waves && len(*flying) == 0 && sl.undecided == 0 && len(sl.late) == 0, nil
+}
+
+// streamed hands over the units of a stream that a wave has completed.
+func (s *scan) streamed(sl *slot, fl *flight, c content) error {
+	units, err := fl.stream.land()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, u := range units {
+		w := &work{slot: sl, wave: fl.wave, seq: sl.seq, unit: u.unit, pieces: u.pieces(s.reads.account), held: u.held, state: landed}
+		sl.seq++
+		fl.works = append(fl.works, w)
+		sl.work = append(sl.work, w)
+	}
+	sl.waves = c.waves()
+	nudge(sl.wake) // the next wave may be planned
+	s.admit()
+	return err
 }
 
 // land counts a piece that came.

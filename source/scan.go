@@ -65,6 +65,7 @@ type slot struct {
 
 	waves     int     // of the plan; -1 = not known yet
 	launched  int     // waves whose reads were submitted
+	oldest    int     // wave that is on its way or, if none is, comes next
 	seq       int     // units so far
 	work      []*work // units of launched waves, in order, not consumed
 	late      []*work // of these: want more bytes after their filter

@@ -141,6 +141,8 @@ type Config struct {
 	Planned     time.Duration // what planning took before Open, told in the first event
 	OnEvent     func(Event)   // called on the goroutine where it happened, without locks; must not block
 	OnClose     func()        // called once, when Close has joined everything
+
+	partBytes int64 // of row groups read in parts; 0 = the constant, below 0 = row groups stay whole
 }
 
 // Defaults of Config.
