@@ -175,7 +175,7 @@ func BenchmarkPlan(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if err := in.lock(set); err != nil {
+			if err := in.confine(set); err != nil {
 				b.Fatal(err)
 			}
 			in.close()

@@ -35,8 +35,7 @@ type settings struct {
 	keepOrder  bool
 }
 
-// openInstance opens DuckDB in memory and locks it. The order matters: external access goes before the lock, and the lock
-// is last, since nothing can be set after it.
+// openInstance opens DuckDB in memory. confine and lock follow, in this order, since nothing can be set after the lock.
 func openInstance(s settings) (*instance, error) {
 	var cfg bindings.Config
 	if bindings.CreateConfig(&cfg) == bindings.StateError {
@@ -73,18 +72,23 @@ func openInstance(s settings) (*instance, error) {
 	return in, nil
 }
 
-// lock sets what needs a connection and then forbids every further setting.
-func (in *instance) lock(s settings) error {
+// confine sets what needs a connection and takes the outside away for ever. Settings of the planner stay open until lock.
+func (in *instance) confine(s settings) error {
 	if s.zone == "" {
 		s.zone = "UTC"
 	}
 	if err := in.exec("SET TimeZone = " + query.QuoteString(s.zone)); err != nil {
 		return &query.Error{Class: query.ClassBind, Msg: fmt.Sprintf("time zone %q is not known", s.zone), Hint: "an IANA name such as Europe/Paris"}
 	}
-	for _, q := range []string{"SET enable_external_access = false", "SET lock_configuration = true"} {
-		if err := in.exec(q); err != nil {
-			return fmt.Errorf("duckdb: %s: %w", q, err)
-		}
+	return in.set("enable_external_access = false")
+}
+
+// lock forbids every further setting. It comes before anything of the statement's own runs.
+func (in *instance) lock() error { return in.set("lock_configuration = true") }
+
+func (in *instance) set(setting string) error {
+	if err := in.exec("SET " + setting); err != nil {
+		return fmt.Errorf("duckdb: SET %s: %w", setting, err)
 	}
 	return nil
 }

@@ -127,7 +127,7 @@ func checkText(sql string) error {
 	return nil
 }
 
-// open reserves the memory, then opens and locks the instance.
+// open reserves the memory, then opens the instance and confines it; plan locks it.
 func (s *statement) open(ctx context.Context) (err error) {
 	if s.grant, err = s.engine.memory.take(ctx, s.st.Memory); err != nil {
 		return err
@@ -142,7 +142,7 @@ func (s *statement) open(ctx context.Context) (err error) {
 	if s.fn, err = registerFunction(s.in); err != nil {
 		return err
 	}
-	return s.in.lock(set)
+	return s.in.confine(set)
 }
 
 func (s *statement) gate() ([]plan.TableRef, error) {
