@@ -67,7 +67,8 @@ func (c *Column) bitmap() []byte {
 	return o.valid.Buf()
 }
 
-// reserve makes room for n more string bytes and the slack of kernels.
+// reserve makes room for n more string bytes and the slack of kernels. The first time, and whenever that is too little, it
+// makes room for all rows announced, by what a row has taken so far.
 func (c *Column) reserve(n int) {
 	o := &c.out
 	if o.data == nil {
@@ -77,17 +78,24 @@ func (c *Column) reserve(n int) {
 	if o.data.Cap() >= need {
 		return
 	}
-	guess := need
-	switch {
-	case o.pos > 0: // the rows so far tell what the rest takes
-		guess = int(float64(o.used+n) / float64(o.pos) * float64(o.rows) * 1.05)
-	case c.pg.left > 0:
-		guess = int(float64(n) / float64(c.pg.left) * float64(o.rows) * 1.05)
-	}
+	guess := max(need, o.data.Cap()/4*5, o.used+int(c.bytesPerRow(n)*float64(o.rows-o.pos)*1.05))
 	if limit := int(c.opt.SoftBytes); guess > limit {
 		guess = max(limit, min(2*o.data.Cap(), maxBytes))
 	}
 	o.data.Reserve(max(need, guess))
+}
+
+// bytesPerRow estimates string bytes: by the rows so far, else by the dictionary's entries, else by the n bytes of the page at
+// the cursor.
+func (c *Column) bytesPerRow(n int) float64 {
+	switch o, d := &c.out, &c.dict; {
+	case o.pos > 0:
+		return float64(o.used) / float64(o.pos)
+	case c.pg.Encoding.Dictionary() && d.n > 0:
+		return float64(len(d.text.Raw))/float64(d.n) - float64(d.text.Gap)
+	default:
+		return float64(n) / float64(max(c.pg.left, 1))
+	}
 }
 
 // Rows is how many rows were appended since Begin.
