@@ -65,7 +65,7 @@ func (c *Client) Aggregate(ctx context.Context, target string, aggregates []Aggr
 			return res, nil
 		}
 	}
-	o.columns = columns
+	o.columns, o.strings = columns, source.StringsPlain
 	if res, err := c.aggregateByFile(ctx, target, r, accumulators, o); res != nil || err != nil {
 		return res, err
 	}

@@ -52,6 +52,15 @@ func TestP12_CorpusTables(t *testing.T) {
 					}
 				}
 			}
+			for _, layout := range []source.Strings{source.StringsView, source.StringsDictionary} {
+				got := readCase(t, c, table, corpusPlace{name: "file", root: m.Folder}, 8, false, lakescan.StringsAs(layout))
+				if msg := judge(c, got); msg != "" {
+					t.Errorf("strings as %d: %s", layout, msg)
+				}
+				if got.err == nil && strings.Join(got.rows, "\n") != first {
+					t.Errorf("strings as %d: other rows or another order", layout)
+				}
+			}
 		})
 	}
 }
@@ -67,7 +76,7 @@ type corpusAnswer struct {
 	err   error
 }
 
-func readCase(t *testing.T, c canon.Case, table canon.TableInfo, place corpusPlace, depth source.Depth, noPrune bool) corpusAnswer {
+func readCase(t *testing.T, c canon.Case, table canon.TableInfo, place corpusPlace, depth source.Depth, noPrune bool, more ...lakescan.ScanOption) corpusAnswer {
 	cfg := place.cfg
 	cfg.Memory = 256 << 20
 	folder := place.root + "/" + table.Folder
@@ -81,7 +90,7 @@ func readCase(t *testing.T, c canon.Case, table canon.TableInfo, place corpusPla
 			t.Errorf("close: %v", err)
 		}
 	}()
-	opts := []lakescan.ScanOption{lakescan.MaxFilesToPrefetch(depth)}
+	opts := append([]lakescan.ScanOption{lakescan.MaxFilesToPrefetch(depth)}, more...)
 	if noPrune {
 		opts = append(opts, lakescan.NoPrune())
 	}

@@ -29,6 +29,7 @@ type scanOptions struct {
 	stopsEarly    bool
 	filterHint    bool // the engine filters itself
 	keepDeleted   bool
+	strings       source.Strings
 }
 
 // Columns selects output columns, in this order; "a.b" names a struct's field, metadata columns (_file, _pos, …) are allowed.
@@ -81,6 +82,10 @@ func StopsEarly() ScanOption { return func(o *scanOptions) { o.stopsEarly = true
 
 // KeepDeleted delivers deleted rows too, marked in Batch.Deleted.
 func KeepDeleted() ScanOption { return func(o *scanOptions) { o.keepDeleted = true } }
+
+// StringsAs chooses the layout of string and binary columns in the batches of Scan; values are equal in all. SQL and Aggregate do not
+// look at it.
+func StringsAs(l source.Strings) ScanOption { return func(o *scanOptions) { o.strings = l } }
 
 // QueryOption steers one statement.
 type QueryOption func(*queryOptions)

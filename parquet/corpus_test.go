@@ -164,7 +164,7 @@ func readTable(t testing.TB, b []byte, want func(*arrow.Schema) []parquet.Column
 }
 
 // TestCorpus reads every file of other writers and compares rows, digests and facts with what independent readers say (Q1),
-// in units and batches of several sizes (Q2).
+// in units and batches of several sizes, with byte strings as offsets, views and dictionaries (Q2).
 func TestCorpus(t *testing.T) {
 	t.Parallel()
 	m := canon.Corpus(t)
@@ -180,16 +180,23 @@ func TestCorpus(t *testing.T) {
 					continue
 				}
 				o, leaks := checked(t, o)
-				checkCase(t, c, b, o)
+				checkCase(t, c, b, all, o)
 				leaks()
+			}
+			for _, as := range []func(*arrow.Schema) []parquet.Column{asViews, asDictionaries} {
+				for _, o := range []parquet.Options{{}, {UnitBytes: 20000, BatchRows: 100}} {
+					o, leaks := checked(t, o)
+					checkCase(t, c, b, as, o)
+					leaks()
+				}
 			}
 		})
 	}
 }
 
-func checkCase(t *testing.T, c canon.Case, b []byte, o parquet.Options) {
+func checkCase(t *testing.T, c canon.Case, b []byte, want func(*arrow.Schema) []parquet.Column, o parquet.Options) {
 	t.Helper()
-	table, err := readTable(t, b, all, o)
+	table, err := readTable(t, b, want, o)
 	switch {
 	case err != nil && c.Expected.Outcome == canon.Rows:
 		t.Fatalf("%+v: %v", o, err)
@@ -204,17 +211,17 @@ func checkCase(t *testing.T, c canon.Case, b []byte, o parquet.Options) {
 	case table == nil: // no rows or no flat column
 		return
 	}
-	got, want := table.Facts(), c.Expected.Facts
-	if len(got.Schema) < len(want.Schema) { // some columns are nested
-		want.RowsSHA256, want.RowsInOrderSHA256, want.FirstRows = "", "", nil
+	got, facts := table.Facts(), c.Expected.Facts
+	if len(got.Schema) < len(facts.Schema) { // some columns are nested
+		facts.RowsSHA256, facts.RowsInOrderSHA256, facts.FirstRows = "", "", nil
 		have := make(map[string]bool)
 		for _, f := range got.Schema {
 			have[f.Name] = true
 		}
-		want.Schema = slices.DeleteFunc(slices.Clone(want.Schema), func(f canon.FieldFacts) bool { return !have[f.Name] })
-		want.Columns = slices.DeleteFunc(slices.Clone(want.Columns), func(f canon.ColumnFacts) bool { return !have[f.Name] })
+		facts.Schema = slices.DeleteFunc(slices.Clone(facts.Schema), func(f canon.FieldFacts) bool { return !have[f.Name] })
+		facts.Columns = slices.DeleteFunc(slices.Clone(facts.Columns), func(f canon.ColumnFacts) bool { return !have[f.Name] })
 	}
-	if diff := want.Diff(got, false); len(diff) > 0 {
+	if diff := facts.Diff(got, false); len(diff) > 0 {
 		t.Errorf("%+v:\n%s", o, strings.Join(diff, "\n"))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/lakescan/lakescan/expr"
 	"github.com/lakescan/lakescan/parquet/nested"
 )
 
@@ -61,6 +62,9 @@ func (u *Unit) positions(n int) arrow.Array {
 // repeat makes n equal values of a column without a path: typed nulls if it has no constant, else the constant; a struct
 // that is there takes its children from theirs. The caller releases the result.
 func repeat(mem arrowmem.Allocator, c *Column, n int) (arrow.Array, error) {
+	if c.Output.Type.ID() == arrow.DICTIONARY {
+		return repeatIndex(mem, c, n)
+	}
 	if c.Const == nil || c.Const.Value == nil {
 		return nested.Nulls(mem, c.Output.Type, n), nil
 	}
@@ -68,6 +72,30 @@ func repeat(mem arrowmem.Allocator, c *Column, n int) (arrow.Array, error) {
 		return repeatStruct(mem, c, st, n)
 	}
 	return nested.Constant(mem, c.Output.Type, *c.Const, n)
+}
+
+// repeatIndex makes a dictionary of one entry, or of none for nulls.
+func repeatIndex(mem arrowmem.Allocator, c *Column, n int) (arrow.Array, error) {
+	t := c.Output.Type.(*arrow.DictionaryType)
+	entry := *c
+	entry.Output.Type = t.ValueType
+	entries := 1
+	if c.Const == nil || c.Const.Value == nil {
+		entries = 0
+	}
+	dict, err := repeat(mem, &entry, entries)
+	if err != nil {
+		return nil, err
+	}
+	defer dict.Release()
+	var indices arrow.Array
+	if entries == 0 {
+		indices = nested.Nulls(mem, t.IndexType, n)
+	} else if indices, err = nested.Constant(mem, t.IndexType, expr.Literal{Type: t.IndexType, Value: int64(0)}, n); err != nil {
+		return nil, err
+	}
+	defer indices.Release()
+	return array.NewDictionaryArray(t, indices, dict), nil
 }
 
 func repeatStruct(mem arrowmem.Allocator, c *Column, st *arrow.StructType, n int) (arrow.Array, error) {

@@ -36,6 +36,9 @@ func (f *Footer) bindNested(b *bound) error {
 		if b.inner[i], err = build.NewPlan(l.Node, l.Out); err != nil {
 			return unreadable(l.Node, err)
 		}
+		if b.inner[i].Flat() {
+			return unreadable(l.Node, fmt.Errorf("a field inside a nested column as %v", l.Out))
+		}
 	}
 	return nil
 }

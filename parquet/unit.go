@@ -467,6 +467,9 @@ func bytesOf(d arrow.ArrayData) float64 {
 	for _, c := range d.Children() {
 		sum += bytesOf(c)
 	}
+	if d.Dictionary() != nil && d.DataType().ID() == arrow.DICTIONARY {
+		sum += bytesOf(d.Dictionary())
+	}
 	return sum
 }
 

@@ -437,7 +437,7 @@ func compactAll(mem arrowmem.Allocator, cols []arrow.Array, keep rowsel.Selectio
 
 func compact(mem arrowmem.Allocator, a arrow.Array, keep rowsel.Selection, rows, left int) (arrow.Array, error) {
 	switch a.DataType().(type) {
-	case arrow.NestedType, *arrow.DictionaryType, arrow.ExtensionType, arrow.BinaryViewDataType:
+	case arrow.NestedType, arrow.ExtensionType:
 		var parts []arrow.Array
 		for from, to := range keep.Ranges(int64(rows)) {
 			parts = append(parts, array.NewSlice(a, from, to))

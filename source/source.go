@@ -131,6 +131,7 @@ type Config struct {
 	BatchBytes  int64                // about the most bytes of a batch; 0 = 16 MiB
 	Streams     int                  // consumers that Feed drives; 0 = 1
 	Order       Order
+	Strings     Strings // layout of string and binary columns; Reader.Schema tells it
 	KeepDeleted bool
 	FilterHint  bool               // the consumer applies the filters of tasks itself: rows that fail them may be delivered, where leaving them out costs more
 	NoPrune     bool               // read row groups and pages that statistics rule out; rows do not depend on it
@@ -167,6 +168,7 @@ func (c Config) Validate() error {
 	bad(c.BatchBytes >= 0, "BatchBytes %d is negative", c.BatchBytes)
 	bad(c.Streams >= 0, "Streams %d is negative", c.Streams)
 	bad(c.FooterTail >= 0, "FooterTail %d is negative", c.FooterTail)
+	bad(c.Strings <= StringsDictionary, "Strings %d is unknown", c.Strings)
 	bad(c.Order <= ArrivalOrder, "Order %d is unknown", c.Order)
 	bad(c.Lane == nil || c.Streams <= c.Lane.Streams(), "Streams %d is above the lane's", c.Streams)
 	return errors.Join(errs...)
@@ -180,6 +182,10 @@ func (c Config) withDefaults() Config {
 		c.BatchBytes = DefaultBatchBytes
 	}
 	c.Streams = max(c.Streams, 1)
+	if c.Table == nil {
+		c.Table = c.Schema
+	}
+	c.Schema = c.Strings.apply(c.Schema)
 	if c.Lane == nil {
 		c.Depth = Off
 	}

@@ -84,10 +84,21 @@ func (c *compiler) column(col expr.Column) (column, error) {
 	for _, i := range path[1:] {
 		f = f.Type.(*arrow.StructType).Field(i)
 	}
-	if got := expr.ValueType(f.Type); !arrow.TypeEqual(got, out.typ) {
+	if got := expr.ValueType(f.Type); !alike(got, out.typ) {
 		return column{}, typeError("column %s is a %s, the predicate is bound to a %s", col, got, out.typ)
 	}
 	return out, nil
+}
+
+// alike: the same values in the same layout, or as views.
+func alike(got, want arrow.DataType) bool {
+	switch got.ID() {
+	case arrow.STRING_VIEW:
+		got = arrow.BinaryTypes.String
+	case arrow.BINARY_VIEW:
+		got = arrow.BinaryTypes.Binary
+	}
+	return arrow.TypeEqual(got, want) || got.ID() == arrow.STRING && want.ID() == arrow.STRING_VIEW || got.ID() == arrow.BINARY && want.ID() == arrow.BINARY_VIEW
 }
 
 func find(fields []arrow.Field, id int) []int {
@@ -126,7 +137,7 @@ func (c column) open(f *frame, rows []uint64) (view, error) {
 			return view{}, typeError("column %s is shorter than its struct", c.name)
 		}
 	}
-	if got := expr.ValueType(v.d.DataType()); c.typ != nil && !arrow.TypeEqual(got, c.typ) {
+	if got := expr.ValueType(v.d.DataType()); c.typ != nil && !alike(got, c.typ) {
 		return view{}, typeError("column %s is a %s in the batch, the predicate is bound to a %s", c.name, got, c.typ)
 	}
 	return v, narrow(rows, v)

@@ -15,29 +15,10 @@ const dictionaryStep = 256 << 10
 // appendBytes appends up to n rows of an open page and returns how many: fewer if the array's string bytes end there.
 func (c *Column) appendBytes(n int) (int, error) {
 	o := &c.out
-	n = min(n, maxAhead)
-	if c.pg.Encoding.Dictionary() {
-		n = min(n, max(dictionaryStep/max(c.dict.text.MaxLen, 1), 64), step)
-	}
-	levels, nulls := c.pg.levels, o.nulls
-	valid, err := c.mark(n)
-	if err != nil {
+	n, valid, err := c.ready(n)
+	if n == 0 || err != nil {
 		return 0, err
 	}
-	need, k, err := c.ahead(valid, int(c.opt.SoftBytes)-o.used, maxBytes-o.used)
-	if err != nil {
-		return 0, err
-	}
-	if k < valid {
-		if n, err = c.cutRows(n, k, levels, nulls); err != nil {
-			return 0, err
-		}
-		valid = k
-		if n == 0 {
-			return 0, nil
-		}
-	}
-	c.reserve(need)
 	ends := arrow.Int32Traits.CastFromBytes(o.vals.Buf())[o.pos+1:][:n]
 	wrote, err := c.into(o.data.Buf()[o.used:], ends[:valid], o.used, valid)
 	if err != nil {
@@ -48,6 +29,32 @@ func (c *Column) appendBytes(n int) (int, error) {
 	}
 	o.used += wrote
 	return n, nil
+}
+
+// ready marks up to n rows of an open page, prepares the byte strings of those that have one (valid) and makes room for their bytes.
+// It returns fewer rows if the array's string bytes end there.
+func (c *Column) ready(n int) (rows, valid int, err error) {
+	o := &c.out
+	n = min(n, maxAhead)
+	if c.pg.Encoding.Dictionary() {
+		n = min(n, max(dictionaryStep/max(c.dict.text.MaxLen, 1), 64), step)
+	}
+	levels, nulls := c.pg.levels, o.nulls
+	if valid, err = c.mark(n); err != nil {
+		return 0, 0, err
+	}
+	need, k, err := c.ahead(valid, int(c.opt.SoftBytes)-o.used, maxBytes-o.used)
+	if err != nil {
+		return 0, 0, err
+	}
+	if k < valid {
+		if n, err = c.cutRows(n, k, levels, nulls); err != nil {
+			return 0, 0, err
+		}
+		valid = k
+	}
+	c.reserve(need)
+	return n, valid, nil
 }
 
 // cutRows takes back rows that were marked until only k values are left, and returns how many rows that makes.

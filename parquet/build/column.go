@@ -65,6 +65,8 @@ type pageState struct {
 	prefix  encoding.Delta
 	split   encoding.Split
 	bits    encoding.Bits
+	buf     *arrowmem.Buffer // of values that views refer to
+	bufAt   int              // its place among the array's buffers, 0 = not there yet
 }
 
 // New makes a cursor at the first row of a chunk whose pages are compressed by c.
@@ -86,6 +88,8 @@ func (c *Column) Close() {
 	}
 	s := c.s
 	c.s = nil
+	c.dropPage()
+	c.dict.release()
 	c.pg, c.dict = pageState{}, dictState{}
 	if s.size() <= maxPooled {
 		scratches.Put(s)
@@ -175,7 +179,7 @@ func (c *Column) appendNulls(n int) (int, error) {
 
 // full: the array may end here, so that its string bytes stay within bounds.
 func (c *Column) full() bool {
-	return c.plan.sink == sinkBytes && c.out.pos > 0 && int64(c.out.used) >= c.opt.SoftBytes
+	return c.plan.Bytes() && c.out.pos > 0 && int64(c.out.used)+c.out.views.held >= c.opt.SoftBytes
 }
 
 // appendSome appends up to n rows of the page at the cursor.
@@ -209,6 +213,10 @@ func (c *Column) appendOpen(n int) (int, error) {
 		return n, c.appendFixed(n)
 	case sinkBool:
 		return n, c.appendBools(n)
+	case sinkView:
+		return c.appendViews(n)
+	case sinkDict:
+		return c.appendIndices(n)
 	}
 	return c.appendBytes(n)
 }
@@ -262,6 +270,7 @@ func (c *Column) Skip(ctx context.Context, n int64) error {
 
 // nextPage moves to the next data page and remembers a dictionary page on the way.
 func (c *Column) nextPage() error {
+	c.dropPage()
 	for {
 		p := &c.pg.Page
 		err := c.pages.Next(p)

@@ -6,7 +6,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/lakescan/lakescan/expr"
 	"github.com/lakescan/lakescan/parquet/encoding"
 )
 
@@ -39,7 +38,13 @@ func compact(mem arrowmem.Allocator, d arrow.ArrayData, ranges iter.Seq2[int64, 
 		bufs[0], ones = c.bits(in[0].Bytes())
 		nulls = n - ones
 	}
-	switch t := expr.ValueType(d.DataType()).(type) {
+	switch t := storageOf(d.DataType()).(type) {
+	case *arrow.DictionaryType:
+		bufs[1] = c.fixed(in[1].Bytes(), t.Bytes())
+		return array.NewDataWithDictionary(d.DataType(), n, bufs, nulls, 0, d.Dictionary().(*array.Data))
+	case arrow.BinaryViewDataType:
+		bufs[1] = c.fixed(in[1].Bytes(), encoding.ViewWidth)
+		bufs = append(bufs[:2], c.viewed(bufs[0], bufs[1], in[2:])...)
 	case *arrow.NullType:
 		nulls = n
 	case *arrow.BooleanType:
@@ -107,6 +112,31 @@ func (c *compactor) fixed(src []byte, width int) *arrowmem.Buffer {
 		dst = dst[copy(dst, src[(c.base+int(from))*width:(c.base+int(to))*width]):]
 	}
 	return b
+}
+
+// viewed gives the buffers that views refer to: those of the array before, or a copy of what the views need if that is little.
+func (c *compactor) viewed(valid, views *arrowmem.Buffer, data []*arrowmem.Buffer) []*arrowmem.Buffer {
+	var bits []byte
+	if valid != nil {
+		bits = valid.Bytes()
+	}
+	var held, long int64
+	for _, b := range data {
+		held += int64(b.Len())
+	}
+	for row := range c.n {
+		k := le.Uint32(views.Bytes()[row*encoding.ViewWidth:])
+		if k > encoding.Inline && (bits == nil || bits[row>>3]>>(row&7)&1 != 0) {
+			long += int64(k)
+		}
+	}
+	if sparse(held, long) {
+		return gatherViews(c.buffer(int(long)), views.Bytes(), bits, data, func(int) bool { return true })
+	}
+	for _, b := range data {
+		b.Retain()
+	}
+	return data
 }
 
 // ends copies offsets so that they begin at 0, and returns the last one.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/lakescan/lakescan/parquet/encoding"
 	"github.com/lakescan/lakescan/parquet/page"
 	"github.com/lakescan/lakescan/parquet/thrift"
@@ -18,6 +20,20 @@ type dictState struct {
 	n    int
 	vals []byte // entries in the array's width, sinkFixed
 	text encoding.Entries
+
+	buf   *arrowmem.Buffer // of Raw, if views refer to it
+	views []byte           // entries as views, which name buffer at of their array
+	at    int              // 0 = views are not made
+	arr   arrow.Array      // entries as an array, for arrays of indices
+}
+
+func (d *dictState) release() {
+	if d.buf != nil {
+		d.buf.Release()
+	}
+	if d.arr != nil {
+		d.arr.Release()
+	}
 }
 
 // openDictionary decodes the dictionary page when the first page needs it.
@@ -40,22 +56,35 @@ func (c *Column) openDictionary() error {
 	if err != nil {
 		return err
 	}
+	var b []byte
 	// The dictionary outlives the bytes at hand, so it is never left where it lies.
 	if c.codec != thrift.Uncompressed && (len(p.Body) > 0 || p.UncompressedSize > 0) {
-		c.s.dict = growBytes(c.s.dict, int(p.UncompressedSize))
-		if err := c.dec.Decode(c.codec, c.s.dict, p.Body, verified); err != nil {
+		b = c.dictMemory(int(p.UncompressedSize))
+		if err := c.dec.Decode(c.codec, b, p.Body, verified); err != nil {
 			return err
 		}
 	} else {
-		c.s.dict = growBytes(c.s.dict, len(p.Body))
-		copy(c.s.dict, p.Body)
+		b = c.dictMemory(len(p.Body))
+		copy(b, p.Body)
 	}
-	b := c.s.dict
 	d.open, d.page.Body = true, nil
+	if d.buf != nil {
+		trim(d.buf, d.buf.Len())
+	}
 	if c.plan.physical == thrift.ByteArray {
 		return c.openStrings(b, int(p.NumValues))
 	}
 	return c.openFixed(b, int(p.NumValues))
+}
+
+// dictMemory is where the dictionary page is decompressed to.
+func (c *Column) dictMemory(n int) []byte {
+	if c.plan.sink == sinkView {
+		c.dict.buf = c.buffer(n)
+		return c.dict.buf.Bytes()
+	}
+	c.s.dict = growBytes(c.s.dict, n)
+	return c.s.dict
 }
 
 func (c *Column) openFixed(b []byte, n int) error {
@@ -67,7 +96,7 @@ func (c *Column) openFixed(b []byte, n int) error {
 	d.n = n
 	b = b[: n*plan.width : cap(b)]
 	switch {
-	case plan.sink == sinkBytes:
+	case plan.Bytes():
 		if int64(n)*int64(plan.width) > math.MaxUint32 {
 			return &TooLargeError{What: "dictionary", Need: int64(n) * int64(plan.width), Budget: math.MaxUint32}
 		}

@@ -18,6 +18,8 @@ type output struct {
 	valid *arrowmem.Buffer // nil until the first null
 	data  *arrowmem.Buffer // string bytes
 	used  int              // of data
+	views viewOutput
+	dict  dictOutput
 }
 
 // maxBytes is the most string bytes an array can hold: its offsets are 32 bits wide.
@@ -51,6 +53,10 @@ func (c *Column) begin() {
 	case sinkBytes:
 		o.vals = c.buffer(4 * (o.rows + 1))
 		clear(o.vals.Buf()[:4])
+	case sinkView:
+		o.vals = c.buffer(encoding.ViewWidth * o.rows)
+	case sinkDict:
+		o.vals = c.buffer(4 * o.rows)
 	case sinkNull:
 		o.vals = c.buffer(0)
 	}
@@ -108,11 +114,13 @@ func (c *Column) Begin(rows int) {
 }
 
 func (c *Column) dropOutput() {
-	for _, b := range []*arrowmem.Buffer{c.out.vals, c.out.valid, c.out.data} {
+	for _, b := range []*arrowmem.Buffer{c.out.vals, c.out.valid, c.out.data, c.out.dict.ends} {
 		if b != nil {
 			b.Release()
 		}
 	}
+	c.out.views.release()
+	c.pg.bufAt = 0
 	c.out = output{}
 }
 
@@ -151,6 +159,12 @@ func (c *Column) Finish() arrow.Array {
 		}
 		trim(o.data, o.used)
 		bufs = append(bufs, o.data)
+	case sinkView:
+		trim(o.vals, encoding.ViewWidth*o.pos)
+		bufs = append(bufs, c.viewBuffers()...)
+	case sinkDict:
+		trim(o.vals, 4*o.pos)
+		return c.finishDict(bufs)
 	}
 	d := array.NewData(c.plan.Out, o.pos, bufs, nil, o.nulls, 0)
 	arr := array.MakeFromData(d)

@@ -141,21 +141,32 @@ func (c *Column) parts(maxRep, maxDef int, keep bool) (parts page.Parts, err err
 			return parts, fmt.Errorf("%w: repetition levels in a column that has none", ErrCorrupt)
 		}
 		if c.codec != thrift.Uncompressed && !p.Plain && (size > 0 || len(parts.Values) > 0) {
-			c.s.page = growBytes(c.s.page, size)
-			err = c.dec.Decode(c.codec, c.s.page, parts.Values, verified)
-			parts.Values = c.s.page
+			b := c.pageMemory(size)
+			err = c.dec.Decode(c.codec, b, parts.Values, verified)
+			parts.Values = b
 		}
 		return parts, err
 	}
 	body := p.Body
 	if c.codec != thrift.Uncompressed && (p.UncompressedSize > 0 || len(body) > 0) {
-		c.s.page = growBytes(c.s.page, int(p.UncompressedSize))
-		if err := c.dec.Decode(c.codec, c.s.page, body, verified); err != nil {
+		b := c.pageMemory(int(p.UncompressedSize))
+		if err := c.dec.Decode(c.codec, b, body, verified); err != nil {
 			return parts, err
 		}
-		body = c.s.page
+		body = b
 	}
 	return p.SplitV1(body, maxRep, maxDef)
+}
+
+// pageMemory is where a page is decompressed to: scratch memory, or a buffer of its own if views will refer to it.
+func (c *Column) pageMemory(n int) []byte {
+	if c.viewable() {
+		c.dropPage()
+		c.pg.buf = c.buffer(n)
+		return c.pg.buf.Bytes()
+	}
+	c.s.page = growBytes(c.s.page, n)
+	return c.s.page
 }
 
 // keepBody copies what would stay in the bytes at hand: an uncompressed page, the levels of version 2.
@@ -222,6 +233,7 @@ func (c *Column) startValues(b []byte) (err error) {
 	case e == thrift.Plain && plan.sink == sinkBool:
 		return pg.bits.InitPlain(b, len(b)*8)
 	case e == thrift.Plain:
+		c.ownValues()
 		return nil
 	case e.Dictionary() && plan.sink != sinkBool:
 		return c.startIndices(b)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/lakescan/lakescan/parquet/encoding"
 	"github.com/lakescan/lakescan/parquet/schema"
 	"github.com/lakescan/lakescan/parquet/thrift"
 )
@@ -37,6 +38,8 @@ const (
 	sinkFixed sink = iota
 	sinkBool
 	sinkBytes
+	sinkView // headers of 16 bytes that refer to pages
+	sinkDict // indices of 32 bits, and a dictionary
 	sinkNull
 )
 
@@ -56,35 +59,44 @@ func (p *Plan) Width() int {
 	switch p.sink {
 	case sinkFixed:
 		return p.outWidth
-	case sinkBytes:
+	case sinkBytes, sinkDict:
 		return 4
+	case sinkView:
+		return encoding.ViewWidth
 	}
 	return 1
 }
 
 // Bytes reports whether the array holds byte strings of any length.
-func (p *Plan) Bytes() bool { return p.sink == sinkBytes }
+func (p *Plan) Bytes() bool { return p.sink == sinkBytes || p.sink == sinkView || p.sink == sinkDict }
+
+// Flat reports whether a Column must read it: a Leaf makes neither views nor dictionaries.
+func (p *Plan) Flat() bool { return p.sink == sinkView || p.sink == sinkDict }
 
 // NewPlan plans reading leaf n as Arrow type out. The conversions are those that keep every value: integers and floats to
 // wider ones, decimals to a higher precision of the same scale, dates to timestamps, times and timestamps to another unit
-// (to a coarser one by floor), and any physical form of a type. Anything else is ErrUnsupported.
+// (to a coarser one by floor), and any physical form of a type. Byte strings become offsets and bytes (String, Binary), views
+// (StringView, BinaryView) or a dictionary (Dictionary of int32 and String or Binary). Anything else is ErrUnsupported.
 func NewPlan(n *schema.Node, out arrow.DataType) (*Plan, error) {
-	storage := out
-	for {
-		e, ok := storage.(arrow.ExtensionType)
-		if !ok {
-			break
-		}
-		storage = e.StorageType()
-	}
 	p := &Plan{Out: out, nullable: n.Nullable(), physical: n.Physical, width: n.Physical.Width()}
 	if n.Physical == thrift.FixedLenByteArray {
 		p.width = n.TypeLength
 	}
-	if !n.IsLeaf() || !p.choose(n, storage) {
+	if !n.IsLeaf() || !p.choose(n, storageOf(out)) {
 		return nil, fmt.Errorf("%w: reading %s (%v) as %v", ErrUnsupported, n, describe(n), out)
 	}
 	return p, nil
+}
+
+// storageOf strips extensions.
+func storageOf(t arrow.DataType) arrow.DataType {
+	for {
+		e, ok := t.(arrow.ExtensionType)
+		if !ok {
+			return t
+		}
+		t = e.StorageType()
+	}
 }
 
 func describe(n *schema.Node) string {
@@ -106,6 +118,13 @@ func (p *Plan) choose(n *schema.Node, out arrow.DataType) bool {
 	case arrow.STRING, arrow.BINARY:
 		p.sink = sinkBytes
 		return byteLike(n)
+	case arrow.STRING_VIEW, arrow.BINARY_VIEW:
+		p.sink, p.outWidth = sinkView, encoding.ViewWidth
+		return byteLike(n)
+	case arrow.DICTIONARY:
+		d := out.(*arrow.DictionaryType)
+		p.sink, p.outWidth = sinkDict, 4
+		return byteLike(n) && d.IndexType.ID() == arrow.INT32 && (d.ValueType.ID() == arrow.STRING || d.ValueType.ID() == arrow.BINARY)
 	case arrow.FIXED_SIZE_BINARY:
 		return p.fixedBinary(n, out.(*arrow.FixedSizeBinaryType).ByteWidth)
 	case arrow.DECIMAL128:

@@ -92,12 +92,17 @@ func appender(b array.Builder, value any) func() {
 			}
 		}
 	case string:
-		if b, ok := b.(*array.StringBuilder); ok {
+		switch b := b.(type) {
+		case *array.StringBuilder:
+			return func() { b.Append(v) }
+		case *array.StringViewBuilder:
 			return func() { b.Append(v) }
 		}
 	case []byte:
 		switch b := b.(type) {
 		case *array.BinaryBuilder:
+			return func() { b.Append(v) }
+		case *array.BinaryViewBuilder:
 			return func() { b.Append(v) }
 		case *array.FixedSizeBinaryBuilder:
 			if len(v) == b.Type().(*arrow.FixedSizeBinaryType).ByteWidth {

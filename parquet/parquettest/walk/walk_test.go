@@ -102,7 +102,7 @@ func TestRandomFilesComeBack(t *testing.T) {
 		f := random(seed, seed%2 == 0)
 		mem := arrowmem.NewCheckedAllocator(arrowmem.DefaultAllocator)
 		o := parquet.Options{Allocator: mem, UnitBytes: []int64{0, 1, 3000}[seed%3], BatchRows: []int{0, 1, 7, 64}[seed/3%4]}
-		got, err := Read(t.Context(), f.file, Request{Options: o})
+		got, err := Read(t.Context(), f.file, Request{Options: o, Columns: layouts[seed/4%3]})
 		if err != nil {
 			t.Fatalf("%s: %v", f.text, err)
 		}
@@ -142,13 +142,38 @@ func TestRandomSelectionsOfRandomFiles(t *testing.T) {
 		}
 		mem := arrowmem.NewCheckedAllocator(arrowmem.DefaultAllocator)
 		o := parquet.Options{Allocator: mem, UnitBytes: []int64{0, 1, 3000}[seed%3]}
-		got, err := Read(t.Context(), f.file, Request{Options: o, Select: sel, Index: seed%4 < 2})
+		got, err := Read(t.Context(), f.file, Request{Options: o, Select: sel, Index: seed%4 < 2, Columns: layouts[seed/4%3]})
 		if err != nil {
 			t.Fatalf("%s: %v", f.text, err)
 		}
 		sameRows(t, f.text, want, got.Rows())
 		mem.AssertSize(t, 0)
 	}
+}
+
+// layouts are the columns of a file with byte strings as offsets, views and dictionaries.
+var layouts = []func(*arrow.Schema) []parquet.Column{
+	Columns,
+	func(s *arrow.Schema) []parquet.Column {
+		return stringsAs(s, arrow.BinaryTypes.StringView, arrow.BinaryTypes.BinaryView)
+	},
+	func(s *arrow.Schema) []parquet.Column {
+		return stringsAs(s, &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String},
+			&arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.Binary})
+	},
+}
+
+func stringsAs(s *arrow.Schema, text, bytes arrow.DataType) []parquet.Column {
+	cols := Columns(s)
+	for i := range cols {
+		switch cols[i].Output.Type.ID() {
+		case arrow.STRING:
+			cols[i].Output.Type = text
+		case arrow.BINARY:
+			cols[i].Output.Type = bytes
+		}
+	}
+	return cols
 }
 
 // The children of structs in any order, some left out: by name, never by place.
