@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/lakescan/lakescan/parquet"
 )
@@ -43,6 +44,10 @@ func specs(scale float64) []spec {
 func readers(unit int64) []reader {
 	return []reader{
 		{"own", func(b []byte, s spec) (int64, error) { return own(b, nil, 1, parquet.Options{UnitBytes: unit}) }},
+		{"views", func(b []byte, s spec) (int64, error) { return ownStrings(b, arrow.BinaryTypes.StringView) }},
+		{"dictionary", func(b []byte, s spec) (int64, error) {
+			return ownStrings(b, &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String})
+		}},
 		{"floor", func(b []byte, s spec) (int64, error) { return floor(b, -1) }},
 		{"arrow-go", func(b []byte, s spec) (int64, error) { return arrowGo(b, nil) }},
 		{"parquet-go", func(b []byte, s spec) (int64, error) { return parquetGo(b) }},

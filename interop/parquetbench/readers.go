@@ -110,6 +110,33 @@ func decodeGroup(ctx context.Context, r *parquet.Reader, rg int, sel parquet.Row
 	return rows, nil
 }
 
+// ownStrings is own with byte strings as another type.
+func ownStrings(b []byte, t arrow.DataType) (int64, error) {
+	f, _, err := parquet.ParseFooter(b, int64(len(b)), 0)
+	if err != nil {
+		return 0, err
+	}
+	cols := columnsOf(f.Schema(), nil)
+	for i := range cols {
+		if cols[i].Output.Type.ID() == arrow.STRING {
+			cols[i].Output.Type = t
+		}
+	}
+	r, err := f.Bind(cols, nil, parquet.Options{Allocator: recycled})
+	if err != nil {
+		return 0, err
+	}
+	var rows int64
+	for rg := range f.RowGroups() {
+		n, err := ownGroup(r, rg, inMemory(b), 1)
+		if err != nil {
+			return 0, err
+		}
+		rows += n
+	}
+	return rows, nil
+}
+
 func columnsOf(s *arrow.Schema, names []string) []parquet.Column {
 	var out []parquet.Column
 	for _, f := range s.Fields() {

@@ -2,6 +2,7 @@ package encoding
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"testing"
 
@@ -85,6 +86,42 @@ func FuzzSplit(f *testing.F) {
 						t.Fatalf("byte %d of value %d", k, i)
 					}
 				}
+			}
+		})
+	})
+}
+
+// Views say what the format's definition says, for sound and broken byte strings, near the end of their bytes too.
+func FuzzViews(f *testing.F) {
+	f.Add([]byte("\x03\x00\x00\x00abc\x0c\x00\x00\x00twelve bytes\x0d\x00\x00\x00thirteen here"), uint8(3), uint16(7), uint8(2))
+	f.Add([]byte("\x00\x00\x00\x00\x04\x00\x00\x00four"), uint8(2), uint16(0), uint8(0))
+	f.Fuzz(func(t *testing.T, b []byte, n uint8, base uint16, buffer uint8) {
+		bounded.Run(t, 1<<20, func() {
+			dst := bytes.Repeat([]byte{0xee}, int(n)*ViewWidth)
+			read, long, ok := Views(dst, b, int(base), uint32(buffer))
+			at, sum, sound := 0, 0, true
+			for i := range int(n) {
+				if len(b)-at < 4 || int64(binary.LittleEndian.Uint32(b[at:])) > int64(len(b)-at-4) {
+					sound = false
+					break
+				}
+				k := int(binary.LittleEndian.Uint32(b[at:]))
+				value := b[at+4 : at+4+k]
+				want := make([]byte, ViewWidth)
+				binary.LittleEndian.PutUint32(want, uint32(k))
+				copy(want[4:], value)
+				if k > Inline {
+					sum += k
+					binary.LittleEndian.PutUint32(want[8:], uint32(buffer))
+					binary.LittleEndian.PutUint32(want[12:], uint32(int(base)+at+4))
+				}
+				if got := dst[i*ViewWidth:][:ViewWidth]; !bytes.Equal(got, want) {
+					t.Fatalf("view %d of %q is %x, want %x", i, value, got, want)
+				}
+				at += 4 + k
+			}
+			if ok != sound || ok && (read != at || long != sum) {
+				t.Fatalf("%v after %d bytes, %d in buffers; want %v, %d, %d", ok, read, long, sound, at, sum)
 			}
 		})
 	})
