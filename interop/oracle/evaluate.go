@@ -36,6 +36,7 @@ const (
 	uuidPartition                     // a UUID of a partition tuple is unequal to every literal
 	nanLow                            // NaN is below all, or follows the bounds that do not know it
 	signedZero                        // 0.0 is not IN (-0.0), nor the other way round
+	nestedDefault                     // a field's default counts even where its struct is NULL
 	defaultType                       // a default of a temporal type or a UUID is unequal to every literal
 )
 
@@ -77,13 +78,16 @@ func (p *Pred) eval(row Row, d dialect) Truth {
 
 func (p *Pred) evalLeaf(row Row, d dialect) Truth {
 	v, t := dig(row.Values, p.Col.Path), p.Col.field().Type
+	if v == nil && d&nestedDefault != 0 && !holds(row.File.Stored, p.Col.field().ID) {
+		v = p.Col.field().Default
+	}
 	switch p.Op {
 	case "is null":
 		return truth(v == nil)
 	case "is not null":
 		return truth(v != nil)
 	}
-	absent := d&(absentTwo|defaultType) != 0 && !holds(row.File.Schema, p.Col.field().ID)
+	absent := d&(absentTwo|defaultType) != 0 && !holds(row.File.Stored, p.Col.field().ID)
 	negative := truth(p.Op == "not in" || p.Op == "<>" || p.Op == "not prefix")
 	switch {
 	case v != nil && absent && d&defaultType != 0 && slices.Contains(temporal, t.Kind), v != nil && d&uuidPartition != 0 && t.Kind == UUID && row.File.Spec.identity(p.Col.field().ID):

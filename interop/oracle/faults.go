@@ -22,7 +22,7 @@ type Fault struct {
 	Error *regexp.Regexp // the answer is an error that says so
 
 	Dialect dialect                             // or: a row is judged by the model's meaning or by this
-	Alter   func(any, *Type) any                // or: a row may read so
+	Alter   func(r Row, t *Type) map[int]any    // or: a row may read so
 	Fewer   func(m *Model, p *Pred, r Row) bool // or: such live rows may be missing
 	More    func(m *Model, p *Pred, r Row) bool // or: such deleted rows may be there
 }
@@ -195,7 +195,7 @@ func spellings(fs []*Fault, r Row, t *Type) []string {
 	out := []string{rowText(r.Values, t)}
 	for _, f := range fs {
 		if f.Alter != nil {
-			out = append(out, rowText(f.Alter(r.Values, t).(map[int]any), t))
+			out = append(out, rowText(f.Alter(r, t), t))
 		}
 	}
 	return out

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -12,7 +13,7 @@ var duckdbFaults = []Fault{
 		ID: "duckdb-nanoseconds", Seed: 2006, Reader: "duckdb", Version: "1.5.5", Wrong: "refuses every table that has a timestamptz_ns (or timestamp_ns) column", Proof: "Iceberg specification, Primitive types (v3)",
 		Error: regexp.MustCompile(`Unrecognized primitive type: timestamp(tz)?_ns`),
 		When: func(m *Model, _ *Pred) bool {
-			return slices.ContainsFunc(m.Schemas, func(t *Type) bool { return hasKind(t, TimestampNs, TimestamptzNs) })
+			return slices.ContainsFunc(m.table().Schemas, func(t *Type) bool { return hasKind(t, TimestampNs, TimestamptzNs) })
 		},
 	},
 	{
@@ -40,6 +41,10 @@ var duckdbFaults = []Fault{
 		Fewer: func(_ *Model, _ *Pred, r Row) bool { return r.File.Foreign[r.At] }, When: feature("equality deletes"),
 	},
 	{
+		ID: "duckdb-equality-unknown", Seed: 35, Reader: "duckdb", Version: "1.5.5", Wrong: "an equality delete also takes rows with NULL in a key column where the delete has a value: NOT (NULL = 1) is unknown, and the row lost", Proof: "Iceberg specification, Equality Delete Files: a row is deleted if its values equal the delete's; NULL equals NULL only",
+		Fewer: func(_ *Model, _ *Pred, r Row) bool { return r.File.Unknown[r.At] }, When: feature("equality deletes"),
+	},
+	{
 		ID: "duckdb-equality-default", Seed: 242, Reader: "duckdb", Version: "1.5.5", Wrong: "an equality delete does not see the default of a column that the data file lacks", Proof: "Iceberg specification, Equality Delete Files and Default values: the missing column reads as its initial-default",
 		More: func(_ *Model, _ *Pred, r Row) bool { return r.File.EqDead[r.At] }, When: every(feature("equality deletes"), feature("defaults")),
 	},
@@ -55,6 +60,10 @@ var duckdbFaults = []Fault{
 		When: partitionLeaf(func(_ *Model, l *Pred, s SpecField) bool {
 			return s.source().Type.Kind == UUID && l.Op == "in" && strings.HasPrefix(s.Transform, "bucket")
 		}),
+	},
+	{
+		ID: "duckdb-uuid-constant", Seed: 88, Reader: "duckdb", Version: "1.5.5", Wrong: "reads a UUID column that only the partition has with its bytes in reverse, the last one's top bit flipped", Proof: "Iceberg specification, Column projection: the identity partition value; the same column in a file is read right",
+		Alter: reversedUUID, When: every(feature("column only in the partition"), func(m *Model, _ *Pred) bool { return hasKind(m.schema(), UUID) }),
 	},
 	{
 		ID: "duckdb-before-1970", Seed: 2039, Reader: "duckdb", Version: "1.5.5", Wrong: "prunes rows before 1970 under year, month, day and hour partitions", Proof: "Iceberg specification, Partition Transforms: months from 1970-01-01, negative before; month of 1875-01-12 is -1140, as the manifest says; repaired after 1.5.5 by github.com/duckdb/duckdb-iceberg/pull/1361",
@@ -83,6 +92,19 @@ func tests(p *Pred, id int) (found bool) {
 		p.leaves(func(l *Pred) { found = found || l.Col.field().ID == id })
 	}
 	return found
+}
+
+func reversedUUID(r Row, t *Type) map[int]any {
+	out := maps.Clone(r.Values)
+	for _, f := range t.Fields {
+		if v, ok := out[f.ID].(string); ok && f.Type.Kind == UUID && !holds(r.File.Stored, f.ID) && r.File.Spec.identity(f.ID) {
+			b := []byte(v)
+			slices.Reverse(b)
+			b[15] ^= 0x80
+			out[f.ID] = string(b)
+		}
+	}
+	return out
 }
 
 // nanRow is true of a row with NaN in a column that the predicate tests.

@@ -32,6 +32,10 @@ var pyicebergFaults = []Fault{
 		}),
 	},
 	{
+		ID: "pyiceberg-snapshot-names", Seed: 6, Reader: "pyiceberg", Version: "0.12.0", Wrong: "looks for the columns of a filter in the current schema when it reads a past snapshot, and fails or finds others", Proof: "it reads the rows of that snapshot under that snapshot's schema, whose names the filter has",
+		Error: regexp.MustCompile(`Could not find field with name`), When: leaf(func(m *Model, l *Pred) bool { return m.Snapshot != 0 && renamed(m, l.Col) }),
+	},
+	{
 		ID: "pyiceberg-null-partition", Seed: 2012, Reader: "pyiceberg", Version: "0.12.0", Wrong: "compares a NULL of a partition tuple with a literal", Proof: "github.com/apache/iceberg-python/issues/3498",
 		Error: regexp.MustCompile(`not supported between instances of '(NoneType' and '.*|.*' and 'NoneType)'`), When: partitionLeaf(func(_ *Model, _ *Pred, s SpecField) bool { return s.Transform != "void" }),
 	},
@@ -57,7 +61,7 @@ var pyicebergFaults = []Fault{
 	{
 		ID: "pyiceberg-nanosecond-bounds", Seed: 2007, Reader: "pyiceberg", Version: "0.12.0", Wrong: "reads no bound, default or partition of a nanosecond timestamp", Proof: "Iceberg specification, appendix D",
 		Error: regexp.MustCompile(`type timestamp(tz)?_ns not supported|timestamp-nanos|timestamp(tz)?_ns|TimestampNano|TimestamptzNano`),
-		When:  feature("nanoseconds"),
+		When:  func(m *Model, _ *Pred) bool { return m.table().Features["nanoseconds"] > 0 },
 	},
 	{
 		ID: "pyiceberg-decimal-scale", Seed: 2009, Reader: "pyiceberg", Version: "0.12.0", Wrong: "wants the scale of a decimal in an Avro schema, which may be left out for 0", Proof: "Avro specification, Decimal: scale, optional, default 0",
@@ -123,6 +127,10 @@ var pyicebergFaults = []Fault{
 		}),
 	},
 	{
+		ID: "pyiceberg-nested-default", Seed: 29, Reader: "pyiceberg", Version: "0.12.0", Wrong: "the default of a field counts in filters where the struct that holds it is NULL", Proof: "its own rows have NULL there; Iceberg specification, Default values: the default of a field of a struct that is there",
+		Dialect: nestedDefault, When: leaf(func(_ *Model, l *Pred) bool { return len(l.Col.Path) > 1 && l.Col.field().Default != nil }),
+	},
+	{
 		ID: "pyiceberg-truncate-wrap", Seed: 197, Reader: "pyiceberg", Version: "0.12.0", Wrong: "prunes a partition whose truncated value was wrapped at the end of its type", Proof: "Iceberg specification, Truncate Transform Details: v - (((v % W) + W) % W) in the arithmetic of the type, which Java and iceberg-go wrap",
 		Fewer: truncateWrapped, When: partitionLeaf(func(_ *Model, _ *Pred, s SpecField) bool { return strings.HasPrefix(s.Transform, "truncate") }),
 	},
@@ -145,12 +153,17 @@ func truncateWrapped(_ *Model, p *Pred, r Row) bool {
 	})
 }
 
+// renamed is true of a column that the table's current schema has not, or not under the same names.
+func renamed(m *Model, c Column) bool {
+	return !slices.ContainsFunc(columns(m.table().schema(), nil), func(now Column) bool { return now.field().ID == c.field().ID && slices.Equal(now.names(), c.names()) })
+}
+
 func nestedUUID(t *Type) bool {
 	return slices.ContainsFunc(t.Fields, func(f *Field) bool { return hasKind(f.Type, UUID) })
 }
 
 // emptied gives a value with the null lists of nested elements, and the null maps if maps is set, at any depth, as empty ones.
-func emptied(maps bool) func(any, *Type) any {
+func emptied(maps bool) func(Row, *Type) map[int]any {
 	var empty func(v any, t *Type) any
 	empty = func(v any, t *Type) any {
 		switch x := v.(type) {
@@ -182,5 +195,5 @@ func emptied(maps bool) func(any, *Type) any {
 		}
 		return v
 	}
-	return empty
+	return func(r Row, t *Type) map[int]any { return empty(r.Values, t).(map[int]any) }
 }

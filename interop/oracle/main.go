@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,6 +29,7 @@ type options struct {
 	python     string
 	dir        string
 	readers    string
+	results    string // file of outcomes
 	only       string // seeds instead of a range
 	keep       bool
 	verbose    bool
@@ -43,6 +44,7 @@ func main() {
 	flag.StringVar(&o.python, "python", "python3", "interpreter with duckdb, its extensions, pyarrow and pyiceberg")
 	flag.StringVar(&o.dir, "dir", "", "where tables are written; empty = a temporary folder, removed at the end")
 	flag.StringVar(&o.readers, "readers", "lakescan,duckdb,pyiceberg", "which readers take part")
+	flag.StringVar(&o.results, "results", "", "file that keeps the outcome of each table, a JSON line each; seeds in it are not run again")
 	flag.StringVar(&o.only, "only", "", "these seeds, separated by commas, instead of a range")
 	flag.BoolVar(&o.keep, "keep", false, "keep the tables")
 	flag.BoolVar(&o.verbose, "v", false, "print each table: schemas, specs, files")
@@ -57,18 +59,19 @@ func main() {
 	}
 }
 
-// tally is the outcome of all tables, under mu.
-type tally struct {
-	mu          sync.Mutex
-	tables      int
-	rows        int
-	predicates  int
-	comparisons map[string]int
-	known       map[string]int
-	knownSeed   map[string]uint64 // the first that showed it
-	differences []string
-	features    map[string]int
-	refused     map[string]int
+// outcome is what came of one table.
+type outcome struct {
+	Seed        uint64         `json:"seed"`
+	Writer      string         `json:"writer"`
+	Rows        int            `json:"rows"`
+	Predicates  int            `json:"predicates"`
+	Snapshots   int            `json:"snapshots"`
+	Refused     string         `json:"refused,omitempty"` // what the writer's library said instead of writing the table
+	Features    map[string]int `json:"features,omitempty"`
+	Compared    map[string]int `json:"compared,omitempty"` // by reader
+	Equal       map[string]int `json:"equal,omitempty"`
+	Known       map[string]int `json:"known,omitempty"` // by fault
+	Differences []string       `json:"differences,omitempty"`
 }
 
 func run(o options) (bool, error) {
@@ -77,11 +80,11 @@ func run(o options) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	t.report(os.Stdout, o, time.Since(start))
-	return len(t.differences) == 0, nil
+	t.report(os.Stdout, time.Since(start))
+	return t.differences() == 0, nil
 }
 
-// compareAll makes the tables and compares every reader with the model.
+// compareAll makes the tables and compares every reader with the model. Tables whose outcome a run before has kept are not made again.
 func compareAll(o options) (*tally, error) {
 	if o.dir == "" {
 		d, err := os.MkdirTemp("", "oracle")
@@ -97,7 +100,11 @@ func compareAll(o options) (*tally, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tally{comparisons: map[string]int{}, known: map[string]int{}, knownSeed: map[string]uint64{}, features: map[string]int{}, refused: map[string]int{}}
+	t := &tally{}
+	if err := t.resume(o.results, seeds); err != nil {
+		return nil, err
+	}
+	defer t.close()
 	next := make(chan uint64)
 	errs := make([]error, o.workers)
 	var wg sync.WaitGroup
@@ -109,16 +116,13 @@ func compareAll(o options) (*tally, error) {
 		})
 	}
 	for _, s := range seeds {
-		next <- s
+		if !t.has(s) {
+			next <- s
+		}
 	}
 	close(next)
 	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return t, nil
+	return t, errors.Join(errs...)
 }
 
 func (o options) seeds() (out []uint64, _ error) {
@@ -135,44 +139,6 @@ func (o options) seeds() (out []uint64, _ error) {
 		}
 	}
 	return out, nil
-}
-
-// unwritten counts a table that the writer's libraries refused to write: no comparison, and no fault of a reader.
-func (t *tally) unwritten(seed uint64, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	text := err.Error()
-	t.refused[text[:min(len(text), 110)]]++
-	_ = seed
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	sort.Strings(out)
-	return out
-}
-
-func (t *tally) report(w *os.File, o options, d time.Duration) {
-	fmt.Fprintf(w, "seeds        %d..%d\n", o.seed, o.seed+uint64(o.tables)-1)
-	fmt.Fprintf(w, "tables       %d, %d live rows\n", t.tables, t.rows)
-	for _, k := range sortedKeys(t.features) {
-		fmt.Fprintf(w, "  with %-24s %d\n", k, t.features[k])
-	}
-	for _, k := range sortedKeys(t.refused) {
-		fmt.Fprintf(w, "not written  %dx %s\n", t.refused[k], k)
-	}
-	fmt.Fprintf(w, "predicates   %d\n", t.predicates)
-	for _, k := range sortedKeys(t.comparisons) {
-		fmt.Fprintf(w, "compared     %-28s %d\n", k, t.comparisons[k])
-	}
-	for _, k := range sortedKeys(t.known) {
-		fmt.Fprintf(w, "known fault  %-28s %d, first at seed %d\n", k, t.known[k], t.knownSeed[k])
-	}
-	fmt.Fprintf(w, "differences  %d\n", len(t.differences))
-	fmt.Fprintf(w, "seconds      %.1f\n", d.Seconds())
 }
 
 func work(o options, t *tally, next <-chan uint64) error {
@@ -202,71 +168,33 @@ func oneTable(o options, t *tally, seed uint64, py *python, c *lakescan.Client) 
 	if !o.keep {
 		defer os.RemoveAll(dir)
 	}
-	m, at, err := writeTable(r, dir, 1+r.IntN(3))
+	j := &judge{outcome: outcome{Seed: seed, Writer: "iceberg-go", Compared: map[string]int{}, Equal: map[string]int{}, Known: map[string]int{}}}
+	m, at, err := writeTable(seed, dir)
 	if err != nil {
-		t.unwritten(seed, err)
-		return nil
+		j.Refused = err.Error()
+		return t.add(j.outcome)
 	}
-	rows, typ := m.rows(), m.schema()
-	preds := []*Pred{nil}
-	for range o.predicates {
-		preds = append(preds, randomPred(r, typ, rows, 3))
-	}
+	rows := m.rows()
 	if o.verbose {
 		m.show(os.Stderr, seed)
 	}
-	want := make([][]string, len(preds))
-	for i, p := range preds {
-		want[i] = m.expect(rows, p)
+	j.Rows, j.Predicates, j.Features = len(rows), o.predicates, m.Features
+	q := question{m: m, at: at, rows: rows, preds: []*Pred{nil}}
+	for range o.predicates {
+		q.preds = append(q.preds, randomPred(m.r, m.schema(), rows, 3))
 	}
-	t.mu.Lock()
-	t.tables++
-	t.rows += len(rows)
-	t.predicates += o.predicates
-	for f := range m.Features {
-		t.features[f]++
+	questions := []question{q}
+	for _, past := range m.Past {
+		j.Snapshots++
+		rows := past.rows()
+		questions = append(questions, question{m: past, at: at, rows: rows, preds: []*Pred{nil, randomPred(r, past.schema(), rows, 2)}})
 	}
-	t.mu.Unlock()
-	for _, s := range settings {
-		if !strings.Contains(o.readers, "lakescan") {
-			break
-		}
-		for i, p := range preds {
-			a := scan(c, at, p, typ, s)
-			t.judge("lakescan "+s.name, seed, m, rows, p, a, want[i])
-		}
-	}
-	var sql, trees []any
-	var treeOf []int
-	for i, p := range preds {
-		if p == nil {
-			sql, trees, treeOf = append(sql, ""), append(trees, nil), append(treeOf, i)
-			continue
-		}
-		sql = append(sql, p.duckdbText())
-		if tree, ok := p.tree(); ok {
-			trees, treeOf = append(trees, tree), append(treeOf, i)
-		}
-	}
-	if strings.Contains(o.readers, "duckdb") {
-		answers, err := py.read("duckdb", at, sql, typ)
-		if err != nil {
+	for _, q := range questions {
+		if err := j.compare(o, q, py, c); err != nil {
 			return err
 		}
-		for i, a := range answers {
-			t.judge("duckdb", seed, m, rows, preds[i], a, want[i])
-		}
 	}
-	if strings.Contains(o.readers, "pyiceberg") {
-		answers, err := py.read("pyiceberg", at, trees, typ)
-		if err != nil {
-			return err
-		}
-		for k, a := range answers {
-			t.judge("pyiceberg", seed, m, rows, preds[treeOf[k]], a, want[treeOf[k]])
-		}
-	}
-	return nil
+	return t.add(j.outcome)
 }
 
 // expect are the sorted texts of the rows for which a predicate is true.
@@ -293,8 +221,11 @@ var settings = []setting{
 	{"no pruning, depth 0", []lakescan.ScanOption{lakescan.NoPrune(), lakescan.MaxFilesToPrefetch(source.Off)}},
 }
 
-func scan(c *lakescan.Client, at string, p *Pred, t *Type, s setting) (a answer) {
-	opts := s.opts
+func scan(c *lakescan.Client, q question, p *Pred, s setting) (a answer) {
+	opts, t := s.opts, q.m.schema()
+	if q.m.Snapshot != 0 {
+		opts = append(slices.Clone(opts), lakescan.AtSnapshot(q.m.Snapshot))
+	}
 	if p != nil {
 		e, err := expr.Parse(p.lakescanText())
 		if err != nil {
@@ -302,7 +233,7 @@ func scan(c *lakescan.Client, at string, p *Pred, t *Type, s setting) (a answer)
 		}
 		opts = append(slices.Clone(opts), lakescan.Where(e))
 	}
-	r, err := c.Scan(context.Background(), at, opts...)
+	r, err := c.Scan(context.Background(), q.at, opts...)
 	if err != nil {
 		return answer{err: err}
 	}
@@ -319,59 +250,4 @@ func scan(c *lakescan.Client, at string, p *Pred, t *Type, s setting) (a answer)
 		a.rows = append(a.rows, part.rows...)
 	}
 	return a
-}
-
-// judge counts one comparison. A difference is accepted only where it is exactly what a known fault says.
-func (t *tally) judge(reader string, seed uint64, m *Model, rows []Row, p *Pred, a answer, want []string) {
-	slices.Sort(a.rows)
-	same := a.err == nil && slices.Equal(a.rows, want)
-	var known []string
-	if !same {
-		known = knownFaults(reader, m, rows, p, a)
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.comparisons[reader]++
-	switch {
-	case same:
-	case known != nil:
-		for _, id := range known {
-			t.known[id]++
-			if old, ok := t.knownSeed[id]; !ok || seed < old {
-				t.knownSeed[id] = seed
-			}
-		}
-	default:
-		text := "(all rows)"
-		if p != nil {
-			text = p.lakescanText()
-		}
-		d := fmt.Sprintf("seed %d v%d, %s, where %s\n    %s", seed, m.Version, reader, text, describe(a, want))
-		t.differences = append(t.differences, d)
-		fmt.Fprintln(os.Stderr, "DIFFERENCE  ", d) // at once: a run may be interrupted
-	}
-}
-
-func describe(a answer, want []string) string {
-	if a.err != nil {
-		return "error: " + strings.ReplaceAll(a.err.Error(), "\n", " ")
-	}
-	count := map[string]int{}
-	for _, r := range want {
-		count[r]++
-	}
-	extra := ""
-	for _, r := range a.rows {
-		if count[r]--; count[r] < 0 && extra == "" {
-			extra = r
-		}
-	}
-	missing := ""
-	for _, r := range want {
-		if count[r] > 0 {
-			missing = r
-			break
-		}
-	}
-	return fmt.Sprintf("%d rows, the model has %d\n    extra   %.300s\n    missing %.300s", len(a.rows), len(want), extra, missing)
 }

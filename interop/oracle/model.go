@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -26,17 +27,19 @@ func (f SpecField) source() *Field { return f.Path[len(f.Path)-1] }
 
 // DataFile is one live or removed data file, with its rows as written.
 type DataFile struct {
-	Path    string
-	Schema  *Type
-	Spec    *Spec
-	Tuple   []any // iceberg-go's own values, by field of the spec
-	Rows    []map[int]any
-	Dead    []bool
-	Foreign []bool // named by an equality delete of another partition, which does not apply
-	EqDead  []bool // dead by an equality delete one of whose columns the file lacks, so that its default is what is compared
-	Seq     int64
-	Size    int64
-	Vector  []int64 // v3: positions in its live deletion vector
+	Path      string
+	Schema    *Type
+	Spec      *Spec
+	Tuple     []any // iceberg-go's own values, by field of the spec
+	Rows      []map[int]any
+	Dead      []bool
+	Foreign   []bool // named by an equality delete of another partition, which does not apply
+	Unknown   []bool // live, but with NULL where an equality delete names a value, its other key columns equal
+	EqDead    []bool // dead by an equality delete one of whose columns the file lacks, so that its default is what is compared
+	Seq       int64
+	Size      int64
+	Positions []int64 // deleted by position, in files or a vector
+	Stored    *Type   // the columns that are in the file: those of Schema but for some that the partition knows
 }
 
 // Model is a table as the sum of what was done to it: the referee.
@@ -51,6 +54,9 @@ type Model struct {
 	lastID   int
 	partID   int
 	Twins    bool
+	Snapshot int64          // of a past state; 0 = current
+	Past     []*Model       // some past snapshots, as they were
+	Now      *Model         // the table of a past snapshot as it is now; nil = this is it
 	Features map[string]int // what the table holds, for the report and for the conditions of known faults
 }
 
@@ -81,6 +87,28 @@ func (m *Model) rowsThat(dead bool) []Row {
 		}
 	}
 	return out
+}
+
+// table is the model of the whole table: what its metadata knows, also when a past snapshot is read.
+func (m *Model) table() *Model {
+	if m.Now != nil {
+		return m.Now
+	}
+	return m
+}
+
+// freeze is the model as it stands, at a snapshot.
+func (m *Model) freeze(snapshot int64) *Model {
+	out := *m
+	out.Snapshot, out.Past = snapshot, nil
+	out.Schemas, out.Specs, out.Features = slices.Clone(m.Schemas), slices.Clone(m.Specs), maps.Clone(m.Features)
+	out.Files = nil
+	for _, f := range m.Files {
+		g := *f
+		g.Dead, g.Foreign, g.EqDead, g.Unknown = slices.Clone(f.Dead), slices.Clone(f.Foreign), slices.Clone(f.EqDead), slices.Clone(f.Unknown)
+		out.Files = append(out.Files, &g)
+	}
+	return &out
 }
 
 // source is true of the id of a column that a spec partitions by.

@@ -110,10 +110,10 @@ type answer struct {
 }
 
 // read asks all queries of a table. A query at which the process died is answered by an error that says so; the others by a new process.
-func (p *python) read(op, metadata string, queries []any, t *Type) ([]answer, error) {
+func (p *python) read(op string, q question, queries []any) ([]answer, error) {
 	out := make([]answer, 0, len(queries))
 	for crashes := 0; len(out) < len(queries); crashes++ {
-		part, err := p.readSome(op, metadata, queries[len(out):], t)
+		part, err := p.readSome(op, q, queries[len(out):])
 		out = append(out, part...)
 		if err == nil {
 			continue
@@ -130,13 +130,13 @@ func (p *python) read(op, metadata string, queries []any, t *Type) ([]answer, er
 	return out, nil
 }
 
-func (p *python) readSome(op, metadata string, queries []any, t *Type) (out []answer, _ error) {
-	err := p.ask(map[string]any{"op": op, "metadata": metadata, "queries": queries}, len(queries), func(_ int, s *arrow.Schema, recs []arrow.RecordBatch, err error) {
+func (p *python) readSome(op string, q question, queries []any) (out []answer, _ error) {
+	err := p.ask(map[string]any{"op": op, "metadata": q.at, "snapshot": q.m.Snapshot, "queries": queries}, len(queries), func(_ int, s *arrow.Schema, recs []arrow.RecordBatch, err error) {
 		if err != nil {
 			out = append(out, answer{err: err})
 			return
 		}
-		out = append(out, texts(s, recs, t))
+		out = append(out, texts(s, recs, q.m.schema()))
 	})
 	return out, err
 }

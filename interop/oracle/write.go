@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"math/rand/v2"
 	"os"
@@ -35,6 +36,9 @@ type writer struct {
 	entries   map[string][]entry // live and removed, by manifest path
 	nextRow   int64
 	schemas   []*iceberg.Schema
+	x         *rand.Rand     // decides what was added to the generator later, so that a seed keeps its table otherwise
+	past      []*Model       // of every snapshot
+	names     map[string]int // of columns in files without field ids, by path of ids above and name, for the name mapping; nil = the table has none
 }
 
 type entry struct {
@@ -50,12 +54,16 @@ func (w *writer) path(kind, ext string) (local, recorded string) {
 	return filepath.Join(w.dir, name), w.base + "/" + name
 }
 
-// writeTable makes a random table in dir and returns its model and the location of its metadata.
-func writeTable(r *rand.Rand, dir string, version int) (*Model, string, error) {
-	m := newModel(r, version)
-	w := &writer{m: m, r: r, dir: dir, base: dir, mode: []int{0, 1, 2, 2, 3, 3, 4}[r.IntN(7)], entries: map[string][]entry{}}
+// writeTable makes the random table of a seed in dir and returns its model and the location of its metadata.
+func writeTable(seed uint64, dir string) (*Model, string, error) {
+	r := newRand(seed)
+	m := newModel(r, 1+r.IntN(3))
+	w := &writer{m: m, r: r, x: rand.New(rand.NewPCG(seed, 2)), dir: dir, base: dir, mode: []int{0, 1, 2, 2, 3, 3, 4}[r.IntN(7)], entries: map[string][]entry{}}
 	if r.IntN(2) == 0 {
 		w.base = "file://" + dir
+	}
+	if w.x.IntN(8) == 0 {
+		w.names = map[string]int{}
 	}
 	for _, d := range []string{"data", "metadata"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
@@ -66,12 +74,36 @@ func writeTable(r *rand.Rand, dir string, version int) (*Model, string, error) {
 		return nil, "", fmt.Errorf("append: %w", err)
 	}
 	for range r.IntN(9) {
+		if w.m.Version < 3 && w.x.IntN(30) == 0 {
+			w.upgrade()
+		}
 		if err := w.step(); err != nil {
 			return nil, "", err
 		}
 	}
+	for range 2 { // of the snapshots before the last
+		if n := len(w.past) - 1; n > 0 {
+			m.Past = append(m.Past, w.past[w.x.IntN(n)])
+		}
+	}
+	for _, past := range m.Past {
+		past.Now = m
+	}
 	at, err := w.metadata()
 	return m, at, err
+}
+
+// upgrade raises the format version. Entries of version 1 have sequence number 0.
+func (w *writer) upgrade() {
+	if w.m.Version == 1 {
+		for _, es := range w.entries {
+			for i := range es {
+				es[i].seq = 0
+			}
+		}
+	}
+	w.m.Version++
+	w.m.feature(fmt.Sprintf("upgrade to v%d", w.m.Version))
 }
 
 func (w *writer) step() error {
@@ -273,19 +305,84 @@ func tupleMap(s *Spec, tuple []any) map[int]any {
 func (w *writer) dataFile(rows []map[int]any) (*DataFile, iceberg.DataFile, error) {
 	local, recorded := w.path("data", ".parquet")
 	t := w.m.schema()
-	size, err := writeParquet(w.r, local, rows, t)
+	stored := w.stored(t)
+	size, err := writeParquet(w.r, local, rows, stored, w.anonymous(stored))
 	if err != nil {
 		return nil, nil, err
 	}
-	f := &DataFile{Path: recorded, Schema: t, Spec: w.m.Spec, Tuple: w.tuple(rows[0]), Rows: rows, Dead: make([]bool, len(rows)), Foreign: make([]bool, len(rows)), EqDead: make([]bool, len(rows)), Size: size, Seq: w.seq + 1}
+	f := &DataFile{Path: recorded, Schema: t, Stored: stored, Spec: w.m.Spec, Tuple: w.tuple(rows[0]), Rows: rows, Dead: make([]bool, len(rows)), Foreign: make([]bool, len(rows)), Unknown: make([]bool, len(rows)), EqDead: make([]bool, len(rows)), Size: size, Seq: w.seq + 1}
 	b, err := iceberg.NewDataFileBuilder(w.spec(f.Spec), iceberg.EntryContentData, recorded, iceberg.ParquetFile, tupleMap(f.Spec, f.Tuple), nil, nil, int64(len(rows)), size)
 	if err != nil {
 		return nil, nil, err
 	}
-	m := measure(w.r, rows, t, w.mode)
+	m := measure(w.r, rows, stored, w.mode)
 	addMetrics(b, m)
 	return f, b.Build(), nil
 }
+
+// stored are the columns that a file gets: sometimes one that the partition knows is left out, as in files that were added from a Hive table.
+func (w *writer) stored(t *Type) *Type {
+	if w.x.IntN(6) > 0 {
+		return t
+	}
+	out := *t
+	out.Fields = slices.DeleteFunc(slices.Clone(t.Fields), func(f *Field) bool { return w.m.Spec.identity(f.ID) && f.Default == nil })
+	if len(out.Fields) == len(t.Fields) {
+		return t
+	}
+	w.m.feature("column only in the partition")
+	return &out
+}
+
+// anonymous is true if a file shall have no field ids: in a table with a name mapping, where its names can be added to the mapping.
+func (w *writer) anonymous(t *Type) bool {
+	if w.names == nil || w.x.IntN(2) == 0 {
+		return false
+	}
+	add := map[string]int{}
+	var walk func(t *Type, above string) bool
+	walk = func(t *Type, above string) bool {
+		for _, f := range t.Fields {
+			k := above + "/" + f.Name
+			if id, ok := w.names[k]; ok && id != f.ID {
+				return false
+			}
+			if add[k] = f.ID; !walk(f.Type, fmt.Sprintf("%s/%d", above, f.ID)) {
+				return false
+			}
+		}
+		return true
+	}
+	if !walk(t, "") {
+		return false
+	}
+	maps.Copy(w.names, add)
+	w.m.feature("files without field ids")
+	return true
+}
+
+// mapping is the table's name mapping, of all names that files without field ids use.
+func (w *writer) mapping(above string) []any {
+	names := map[int][]string{}
+	for k, id := range w.names {
+		if rest, ok := strings.CutPrefix(k, above+"/"); ok && !nested(w.names, above, rest) {
+			names[id] = append(names[id], rest)
+		}
+	}
+	out := []any{}
+	for _, id := range slices.Sorted(maps.Keys(names)) {
+		slices.Sort(names[id])
+		f := map[string]any{"field-id": id, "names": names[id]}
+		if below := w.mapping(fmt.Sprintf("%s/%d", above, id)); len(below) > 0 {
+			f["fields"] = below
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// nested is true where a key's rest is below another id: names hold no slash.
+func nested(_ map[string]int, _, rest string) bool { return strings.Contains(rest, "/") }
 
 func addMetrics(b *iceberg.DataFileBuilder, m metrics) {
 	b.ValueCounts(m.values).NullValueCounts(m.nulls).NaNValueCounts(m.nans).LowerBoundValues(m.lower).UpperBoundValues(m.upper)
@@ -342,6 +439,7 @@ func (w *writer) positionDelete() error {
 		}
 		for _, i := range w.victims(f) {
 			f.Dead[i] = true
+			f.Positions = append(f.Positions, int64(i))
 			g.rows = append(g.rows, map[int]any{deletePathID: f.Path, deletePosID: int64(i)})
 		}
 		g.paths = append(g.paths, f.Path)
@@ -358,7 +456,7 @@ func (w *writer) positionDelete() error {
 		}
 		slices.SortFunc(g.rows, func(a, b map[int]any) int { return strings.Compare(a[deletePathID].(string), b[deletePathID].(string)) })
 		local, recorded := w.path("position", ".parquet")
-		size, err := writeParquet(w.r, local, g.rows, t)
+		size, err := writeParquet(w.r, local, g.rows, t, false)
 		if err != nil {
 			return err
 		}
@@ -396,11 +494,8 @@ func (w *writer) vectorDelete() error {
 		for _, i := range v {
 			at = append(at, int64(i))
 		}
-		if f.Vector != nil {
-			replaced[f.Path] = true
-			at = append(at, f.Vector...)
-		}
-		f.Vector = at
+		at = append(at, f.Positions...) // a vector stands for the position delete files before it, too
+		replaced[f.Path], f.Positions = true, at
 		if err := dw.Add(f.Path, at, int32(f.Spec.ID), tupleMap(f.Spec, f.Tuple)); err != nil {
 			return err
 		}
@@ -464,17 +559,19 @@ func (w *writer) equalityDelete() error {
 	for _, f := range w.m.Files {
 		foreign := len(partitionFields(spec)) > 0 && (f.Spec != spec || fmt.Sprint(f.Tuple...) != fmt.Sprint(tuple...))
 		for i, r := range f.Rows {
-			if keys[key(project(r, f.Schema, w.m.schema()).(map[int]any))] != nil {
+			row := project(r, f.Schema, w.m.schema()).(map[int]any)
+			f.Unknown[i] = f.Unknown[i] || slices.ContainsFunc(rows, func(k map[int]any) bool { return nearly(row, k, fit) })
+			if keys[key(row)] != nil {
 				f.Foreign[i] = f.Foreign[i] || foreign
 				if !foreign {
 					f.Dead[i] = true
-					f.EqDead[i] = slices.ContainsFunc(fit, func(g *Field) bool { return !holds(f.Schema, g.ID) && g.Default != nil })
+					f.EqDead[i] = slices.ContainsFunc(fit, func(g *Field) bool { return !holds(f.Stored, g.ID) && g.Default != nil })
 				}
 			}
 		}
 	}
 	local, recorded := w.path("equality", ".parquet")
-	size, err := writeParquet(w.r, local, rows, t)
+	size, err := writeParquet(w.r, local, rows, t, false)
 	if err != nil {
 		return err
 	}
@@ -492,6 +589,20 @@ func (w *writer) equalityDelete() error {
 	}
 	w.m.feature("equality deletes")
 	return w.commit("delete", []iceberg.DataFile{b.Build()}, nil)
+}
+
+// nearly is true of a row that SQL's comparison neither finds equal to a key nor unequal.
+func nearly(row, key map[int]any, fields []*Field) bool {
+	unknown := false
+	for _, f := range fields {
+		switch a, b := row[f.ID], key[f.ID]; {
+		case a == nil || b == nil:
+			unknown = true
+		case compare(a, f.Type, b, f.Type) != 0:
+			return false
+		}
+	}
+	return unknown
 }
 
 func partitionFields(s *Spec) []SpecField {
@@ -707,6 +818,7 @@ func (w *writer) snapshot(operation string, snap int64, list []iceberg.ManifestF
 		s["first-row-id"], s["added-rows"] = first, w.nextRow-first
 	}
 	w.snapshots = append(w.snapshots, s)
+	w.past = append(w.past, w.m.freeze(snap))
 	return nil
 }
 
@@ -787,6 +899,13 @@ func (w *writer) metadata() (string, error) {
 	var log []any
 	for _, s := range w.snapshots {
 		log = append(log, map[string]any{"snapshot-id": s["snapshot-id"], "timestamp-ms": s["timestamp-ms"]})
+	}
+	if w.m.Features["files without field ids"] > 0 {
+		mapping, err := json.Marshal(w.mapping(""))
+		if err != nil {
+			return "", err
+		}
+		m.Props["schema.name-mapping.default"] = string(mapping)
 	}
 	doc := map[string]any{
 		"format-version": m.Version, "table-uuid": uuid.NewSHA1(uuid.Nil, []byte(w.dir)).String(), "location": w.base, "last-updated-ms": last["timestamp-ms"],

@@ -11,8 +11,8 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 )
 
-// writeParquet writes rows with arrow-go, in several row groups and small pages, and returns the file's size.
-func writeParquet(r *rand.Rand, path string, rows []map[int]any, t *Type) (int64, error) {
+// writeParquet writes rows with arrow-go, in several row groups and small pages, anonymous = without field ids, and returns the file's size.
+func writeParquet(r *rand.Rand, path string, rows []map[int]any, t *Type, anonymous bool) (int64, error) {
 	n := max(1, len(rows))
 	group := []int{n, max(1, n/2), max(1, n/3), max(1, n/5)}[r.IntN(4)]
 	props := parquet.NewWriterProperties(
@@ -30,11 +30,11 @@ func writeParquet(r *rand.Rand, path string, rows []map[int]any, t *Type) (int64
 	if r.IntN(2) == 0 {
 		arrowProps = pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema())
 	}
-	w, err := pqarrow.NewFileWriter(arrowSchema(t, true), &buf, props, arrowProps)
+	w, err := pqarrow.NewFileWriter(arrowSchema(t, !anonymous), &buf, props, arrowProps)
 	if err != nil {
 		return 0, err
 	}
-	rec := arrowRecord(rows, t, true)
+	rec := arrowRecord(rows, t, !anonymous)
 	defer rec.Release()
 	for at := 0; at < len(rows); at += group {
 		part := rec.NewSlice(int64(at), int64(min(at+group, len(rows))))

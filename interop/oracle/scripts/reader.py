@@ -73,7 +73,7 @@ def fail(e):
 
 def read_duckdb(req):
     global con
-    source = "iceberg_scan('" + req["metadata"].replace("'", "''") + "')"
+    source = "iceberg_scan('" + req["metadata"].replace("'", "''") + "'" + (f", snapshot_from_id={req['snapshot']}" if req["snapshot"] else "") + ")"
     for where in req["queries"]:
         try: answer(con.execute(f"select * from {source}" + (f" where {where}" if where else "")).to_arrow_table())
         except BaseException as e:
@@ -88,7 +88,7 @@ def read_pyiceberg(req):
     for tree in req["queries"]:
         try:
             if fault: raise fault
-            answer(table.scan(row_filter=expression(tree)).to_arrow())
+            answer(table.scan(row_filter=expression(tree), snapshot_id=req["snapshot"] or None).to_arrow())
         except BaseException as e: fail(e)
 
 
