@@ -27,6 +27,9 @@ type options struct {
 	predicates int
 	workers    int
 	python     string
+	every      int    // n-th table is PyIceberg's; 0 = none
+	spark      int    // n-th table is Spark's; 0 = none
+	sparkPath  string // interpreter with pyspark
 	dir        string
 	readers    string
 	results    string // file of outcomes
@@ -42,6 +45,9 @@ func main() {
 	flag.IntVar(&o.predicates, "predicates", 20, "predicates a table")
 	flag.IntVar(&o.workers, "workers", 2, "tables at a time, each with a Python process")
 	flag.StringVar(&o.python, "python", "python3", "interpreter with duckdb, its extensions, pyarrow and pyiceberg")
+	flag.IntVar(&o.every, "pyiceberg-every", 4, "each n-th table is written by PyIceberg; 0 = none")
+	flag.IntVar(&o.spark, "spark-every", 0, "each n-th table is written by Spark, which needs SPARK_JARS; 0 = none")
+	flag.StringVar(&o.sparkPath, "spark-python", "python3", "interpreter with pyspark")
 	flag.StringVar(&o.dir, "dir", "", "where tables are written; empty = a temporary folder, removed at the end")
 	flag.StringVar(&o.readers, "readers", "lakescan,duckdb,pyiceberg", "which readers take part")
 	flag.StringVar(&o.results, "results", "", "file that keeps the outcome of each table, a JSON line each; seeds in it are not run again")
@@ -147,13 +153,15 @@ func work(o options, t *tally, next <-chan uint64) error {
 		return err
 	}
 	defer py.close()
+	w := &writers{o: o}
+	defer w.close()
 	c, err := lakescan.Open(context.Background(), lakescan.Config{})
 	if err != nil {
 		return err
 	}
 	defer c.Close()
 	for seed := range next {
-		if err := oneTable(o, t, seed, py, c); err != nil {
+		if err := oneTable(o, t, seed, w, py, c); err != nil {
 			return fmt.Errorf("seed %d: %w", seed, err)
 		}
 	}
@@ -162,14 +170,14 @@ func work(o options, t *tally, next <-chan uint64) error {
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 
-func oneTable(o options, t *tally, seed uint64, py *python, c *lakescan.Client) error {
+func oneTable(o options, t *tally, seed uint64, w *writers, py *python, c *lakescan.Client) error {
 	r := newRand(seed)
 	dir := filepath.Join(o.dir, fmt.Sprint(seed))
 	if !o.keep {
 		defer os.RemoveAll(dir)
 	}
-	j := &judge{outcome: outcome{Seed: seed, Writer: "iceberg-go", Compared: map[string]int{}, Equal: map[string]int{}, Known: map[string]int{}}}
-	m, at, err := writeTable(seed, dir)
+	j := &judge{outcome: outcome{Seed: seed, Writer: w.of(seed), Compared: map[string]int{}, Equal: map[string]int{}, Known: map[string]int{}}}
+	m, at, err := w.write(seed, dir)
 	if err != nil {
 		j.Refused = err.Error()
 		return t.add(j.outcome)

@@ -54,6 +54,7 @@ type Model struct {
 	lastID   int
 	partID   int
 	Twins    bool
+	Kinds    []Kind         // what another writer can write; nil = all, at any depth and with any name
 	Snapshot int64          // of a past state; 0 = current
 	Past     []*Model       // some past snapshots, as they were
 	Now      *Model         // the table of a past snapshot as it is now; nil = this is it
@@ -128,6 +129,9 @@ var columnNames = []string{"a", "b", "value", "Amount", "dotted.name", `quo"te`,
 func (m *Model) newName(siblings []*Field) string {
 	for range 50 {
 		n := columnNames[m.r.IntN(len(columnNames))]
+		if m.Kinds != nil && strings.Contains(n, ".") {
+			continue
+		}
 		if m.Twins && m.r.IntN(3) == 0 && len(siblings) > 0 {
 			n = siblings[m.r.IntN(len(siblings))].Name
 			if up := strings.ToUpper(n); up != n {
@@ -165,6 +169,9 @@ func (m *Model) randomType(depth int) *Type {
 	if m.Version >= 3 {
 		kinds = append(kinds, TimestampNs, TimestamptzNs)
 	}
+	if m.Kinds != nil {
+		kinds = m.Kinds
+	}
 	t := &Type{Kind: kinds[m.r.IntN(len(kinds))]}
 	switch t.Kind {
 	case Decimal:
@@ -196,7 +203,7 @@ func newModel(r *rand.Rand, version int) *Model {
 
 func (m *Model) addTo(t *Type) *Field {
 	id := m.newID()
-	f := &Field{ID: id, Name: m.newName(t.Fields), Type: m.randomType(2)}
+	f := &Field{ID: id, Name: m.newName(t.Fields), Type: m.randomType(map[bool]int{true: 1, false: 2}[m.Kinds != nil])}
 	t.Fields = append(t.Fields, f)
 	return f
 }

@@ -14,7 +14,7 @@ func testOptions(t *testing.T) options {
 	if p := os.Getenv("PYTHON"); p != "" {
 		python = p
 	}
-	return options{tables: 1, predicates: 20, workers: 1, python: python, readers: "duckdb,pyiceberg", dir: t.TempDir()}
+	return options{tables: 1, predicates: 20, workers: 1, python: python, readers: "duckdb,pyiceberg", every: 4, dir: t.TempDir()}
 }
 
 // A fault that has gone must leave the list: it would hide another.
