@@ -93,7 +93,7 @@ func (m *metadataAnswer) plan(ctx context.Context, ids []int) ([]iceberg.FileTas
 	}
 	ctx, release := m.client.scanContext(ctx)
 	defer release()
-	lane, _ := m.client.lane(m.name, m.scan)
+	lane, _ := m.client.lane(m.name, m.of.link(), m.scan)
 	if lane != nil {
 		defer lane.Close()
 	}

@@ -39,7 +39,7 @@ func (c *Client) ExplainScan(ctx context.Context, target string, opts ...ScanOpt
 func (c *Client) explain(ctx context.Context, target string, r relation, o scanOptions) (*Explanation, error) {
 	ctx, release := c.scanContext(ctx)
 	defer release()
-	lane, depth := c.lane(target, o)
+	lane, depth := c.lane(target, r.link(), o)
 	if lane != nil {
 		defer lane.Close()
 	}

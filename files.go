@@ -31,6 +31,7 @@ type fileRelation struct {
 }
 
 func (r *fileRelation) store() object.Store   { return r.from }
+func (r *fileRelation) link() string          { return linkOf(r.files[0].Location.Recorded) }
 func (r *fileRelation) schema() *arrow.Schema { return r.full }
 
 // openFiles lists a glob or a folder ("…/"), or takes one file, and reads the first footer.

@@ -95,6 +95,38 @@ func count(t *testing.T, target string) (n int64, err error) {
 	return n, nil
 }
 
+// TestScansShareWhatTheyLearnOfALink: a client's second scan of a bucket begins with what the first one saw.
+func TestScansShareWhatTheyLearnOfALink(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.parquet")
+	writeParquet(t, path, arrow.NewSchema([]arrow.Field{{Name: "k", Type: arrow.PrimitiveTypes.Int64}}, nil), `[{"k":1},{"k":2}]`)
+	c, err := Open(t.Context(), Config{NoCache: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	known := func() int {
+		lane, _ := c.lane("next", linkOf(path), scanOptions{})
+		defer lane.Close()
+		return lane.Rate().Samples
+	}
+	if n := known(); n != 0 {
+		t.Fatalf("%d samples before the first scan", n)
+	}
+	r, err := c.Scan(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range r.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if known() == 0 {
+		t.Error("the second scan begins with nothing")
+	}
+}
+
 // Folders with and without a slash, patterns over several folders, and files that are no data: refused wherever in the list they stand.
 func TestPlainFiles(t *testing.T) {
 	t.Parallel()

@@ -20,6 +20,7 @@ type relation interface {
 	plan(ctx context.Context, o scanOptions, f object.Fetcher) (*planned, error)
 	store() object.Store
 	schema() *arrow.Schema
+	link() string // what it is read over: scans of one name share what they have learnt of it; "" = nothing is known
 }
 
 // planned is one scan before its first data request.
@@ -73,6 +74,7 @@ func newTableRelation(ctx context.Context, t *iceberg.Table, v iceberg.Version) 
 }
 
 func (r *tableRelation) store() object.Store   { return r.table.Store() }
+func (r *tableRelation) link() string          { return linkOf(r.table.Metadata().Location) }
 func (r *tableRelation) schema() *arrow.Schema { return r.full }
 
 func (r *tableRelation) plan(ctx context.Context, o scanOptions, f object.Fetcher) (*planned, error) {
@@ -96,7 +98,7 @@ func (c *Client) openScan(ctx context.Context, name string, r relation, o scanOp
 		return nil, ErrClosed
 	}
 	ctx, release := c.scanContext(ctx)
-	lane, depth := c.lane(name, o)
+	lane, depth := c.lane(name, r.link(), o)
 	defer func() {
 		if err != nil {
 			if lane != nil {
@@ -127,8 +129,17 @@ func (c *Client) openScan(ctx context.Context, name string, r relation, o scanOp
 	return reader, err
 }
 
+// linkOf is the bucket of a location: all of it lies behind one endpoint.
+func linkOf(location string) string {
+	loc, err := object.ParseLocation(location)
+	if err != nil {
+		return ""
+	}
+	return loc.Scheme + "://" + loc.Bucket
+}
+
 // lane is a scan's share of the pool; nil at depth 0, which fetches inline.
-func (c *Client) lane(name string, o scanOptions) (*prefetchpool.Lane, source.Depth) {
+func (c *Client) lane(name, link string, o scanOptions) (*prefetchpool.Lane, source.Depth) {
 	depth := o.depth
 	if depth == source.Auto {
 		depth = c.cfg.Depth
@@ -136,7 +147,7 @@ func (c *Client) lane(name string, o scanOptions) (*prefetchpool.Lane, source.De
 	if depth == source.Off {
 		return nil, depth
 	}
-	return c.pool.Lane(prefetchpool.LaneConfig{Name: name, Weight: o.weight, Streams: max(o.streams, 1)}), depth
+	return c.pool.Lane(prefetchpool.LaneConfig{Name: name, Link: link, Weight: o.weight, Streams: max(o.streams, 1)}), depth
 }
 
 // scanContext ends with ctx and with the client. release must be called once the scan is over.

@@ -112,12 +112,20 @@ func (l *Lane) Stats() Stats {
 	return s
 }
 
+// Room is how many bytes the pool's budget lets the lane hold now, those that it holds included. Limits are not looked at.
+func (l *Lane) Room() int64 {
+	p := l.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return max(p.allowed()-(p.mu.bytes-l.share.bytes), 0)
+}
+
 // Rate is what the lane knows of its link.
 func (l *Lane) Rate() Rate {
 	l.pool.mu.Lock()
 	defer l.pool.mu.Unlock()
 	r := l.link.rate()
-	r.Throttled = l.stats.Throttle
+	r.Throttled, r.InFlight, r.Limited = l.stats.Throttle, l.share.inFlight, l.share.appLimited()
 	return r
 }
 

@@ -1,6 +1,7 @@
 package prefetchpool
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -14,6 +15,8 @@ type Rate struct {
 	PerJob    float64       // bytes/s of one transfer after its latency: the like
 	Hint      float64       // bandwidth as bursts of short transfers show it: a guess, while Bandwidth is unknown
 	Samples   int
+	InFlight  int64 // bytes of the lane's running jobs
+	Limited   bool  // the lane has less in flight than it may: now nothing can be learnt about the bandwidth
 	Throttled int64 // of the lane: answers that asked for fewer requests
 }
 
@@ -104,6 +107,7 @@ type transfer struct {
 	bytes      int64
 	beside     float64 // bytes that transfers still under way have got meanwhile, estimated
 	limited    bool    // the lane had less in flight than it might
+	local      bool    // a cache answered: it tells nothing of the link
 }
 
 func newLink(shared *link) *link { return &link{shared: shared} }
@@ -130,7 +134,7 @@ func (p *Pool) linkOf(name string) *link {
 // observe learns from one finished transfer.
 func (k *link) observe(t transfer) {
 	k.learn(t)
-	if k.shared != nil {
+	if k.shared != nil && !t.local {
 		k.shared.learn(t)
 	}
 }
@@ -208,6 +212,9 @@ func (k *link) rate() Rate {
 		return Rate{}
 	}
 	r := Rate{Latency: k.latency(), Bandwidth: k.bandwidth.v(), PerJob: k.perJob.v(), Hint: k.hint.v(), Samples: k.samples}
+	if s := k.shared; s != nil { // what this lane has not seen yet
+		r.Bandwidth, r.PerJob, r.Hint = cmp.Or(r.Bandwidth, s.bandwidth.v()), cmp.Or(r.PerJob, s.perJob.v()), cmp.Or(r.Hint, s.hint.v())
+	}
 	r.Long = time.Duration(k.long * float64(time.Second))
 	if n := min(k.small, recentSmall); n > 0 {
 		s := slices.Clone(k.recent[:n])

@@ -66,13 +66,19 @@ func TestRateIsSharedByName(t *testing.T) {
 	play(a.link, time.Unix(1, 0), 3, 1, 1000, 50*time.Millisecond, 1e9, false)
 	b := p.Lane(LaneConfig{Link: "s3.example"})
 	within(t, "latency of a new lane", b.Rate().Latency.Seconds(), 0.05, 0.01)
-	if c := p.Lane(LaneConfig{Link: "other"}).Rate(); c != (Rate{}) {
+	if c := p.Lane(LaneConfig{Link: "other"}).Rate(); c != (Rate{Limited: true}) {
 		t.Errorf("another link knows %+v", c)
 	}
-	if d := p.Lane(LaneConfig{}).Rate(); d != (Rate{}) {
+	if d := p.Lane(LaneConfig{}).Rate(); d != (Rate{Limited: true}) {
 		t.Errorf("a nameless link knows %+v", d)
 	}
-	// What the lane sees itself counts more than what others saw.
-	play(b.link, time.Unix(1, 0), 3, 1, 1000, 10*time.Millisecond, 1e9, false)
+	a.link.observe(transfer{start: time.Unix(5, 0), end: time.Unix(5, 1000), bytes: 1000, local: true})
+	if l := b.Rate().Latency; l < 49*time.Millisecond {
+		t.Errorf("another lane's cache has taught a latency of %v", l)
+	}
+	// What the lane sees itself counts more than what others saw; what it has not seen stays theirs.
+	play(a.link, time.Unix(10, 0), 20, 2, 4<<20, 50*time.Millisecond, 100e6, false)
+	play(b.link, time.Unix(20, 0), 3, 1, 1000, 10*time.Millisecond, 1e9, false)
 	within(t, "own latency", b.Rate().Latency.Seconds(), 0.01, 0.01)
+	within(t, "bandwidth that others saw", b.Rate().Bandwidth, 100e6, 0.1)
 }

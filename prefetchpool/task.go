@@ -40,6 +40,7 @@ type Ticket struct {
 	task    *task
 	started time.Time
 	moved   int64
+	local   bool
 }
 
 // Resize trues the weight up or down; it never waits, the excess is counted as overdraft.
@@ -56,6 +57,9 @@ func (t *Ticket) Awaited() bool {
 // Transferred tells what went over the link, so that the lane learns its latency and bandwidth. Call it once, at the end; a
 // job that never calls it (an answer from a cache) teaches nothing.
 func (t *Ticket) Transferred(bytes int64) { t.moved = max(bytes, 1) }
+
+// Local is Transferred of bytes that a cache answered: the lane learns that what it asks for is near, and other lanes nothing.
+func (t *Ticket) Local(bytes int64) { t.moved, t.local = max(bytes, 1), true }
 
 func (t *task) submit() error {
 	p := t.lane.pool
@@ -144,7 +148,7 @@ func (t *task) execute() {
 // they are taken to have got as much as it did for the time that both moved.
 func (l *Lane) observe(t *task) {
 	now, latency := time.Now(), l.link.latency()
-	x := transfer{start: t.ticket.started, end: now, bytes: t.ticket.moved, limited: l.share.appLimited()}
+	x := transfer{start: t.ticket.started, end: now, bytes: t.ticket.moved, limited: l.share.appLimited(), local: t.ticket.local}
 	if net := now.Sub(x.start) - latency; net > 0 {
 		rate := float64(x.bytes) / net.Seconds()
 		for o := range l.all {

@@ -24,6 +24,8 @@ type work struct {
 	size   int64
 	err    error
 
+	landing int64 // bytes that it holds of what was fetched, or will
+
 	undecided bool // may ask for more after its filter
 	more      []object.Range
 
@@ -268,6 +270,7 @@ func (s *scan) settle(w *work, batches []Batch) {
 	defer s.mu.Unlock()
 	w.state = decoded
 	w.batches = batches
+	w.lands(-w.landing)
 	if w.undecided {
 		w.undecided = false
 		w.slot.undecided--

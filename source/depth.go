@@ -42,6 +42,7 @@ type controller struct {
 	units     mean          // of a wave
 	decode    mean          // seconds of a unit
 	consumer  mean          // seconds of a file
+	flight    mean          // bytes in flight when a wave has landed
 	spent     time.Duration // consumer time since the last wave
 	rate      prefetchpool.Rate
 	pipe      pipe
@@ -69,7 +70,7 @@ const quick = 2 * time.Millisecond
 
 func newController(cfg Config, workers int, rate prefetchpool.Rate) controller {
 	c := controller{fixed: -1, streams: cfg.Streams, workers: workers, most: max(1, cfg.Lane.Pool().Slots()), rate: rate}
-	c.pipe = newPipe(rate)
+	c.pipe = newPipe(rate, workers)
 	switch near := rate.Samples > 0 && rate.Latency < quick; {
 	case cfg.Depth > 0:
 		c.fixed = int(cfg.Depth)
@@ -118,9 +119,31 @@ func (c *controller) opened(rounds, waves int, bytes int64, rate prefetchpool.Ra
 	c.waves.add(float64(waves))
 	c.rate = rate
 	c.pipe.observe(bytes, rate)
-	if c.near = c.fixed < 0 && rate.Samples >= 2 && rate.Latency < quick; c.near && c.reason == "start" {
+	if c.near = c.fixed < 0 && rate.Samples >= 2 && rate.Latency < quick; c.near {
+		c.startNear()
+	}
+}
+
+// planned learns, before anything was opened, how many bytes the files claimed so far have and what planning has shown of the link. It
+// reports whether that changed the limits.
+func (c *controller) planned(bytes int64, rate prefetchpool.Rate) bool {
+	if c.opens.n > 0 {
+		return false
+	}
+	if rate.Samples > 0 && rate.Latency < quick {
+		c.startNear()
+	}
+	return c.pipe.planned(bytes, rate)
+}
+
+// startNear takes back what was trusted to an unknown store.
+func (c *controller) startNear() {
+	if c.reason == "start" {
 		c.slow = true
 		c.set(1, "near store")
+		if c.opens.n == 0 { // it has not been used
+			c.deepest = c.depth
+		}
 	}
 }
 
@@ -129,6 +152,7 @@ func (c *controller) fetched(bytes int64, requests, units int, rate prefetchpool
 	c.bytes.add(float64(bytes))
 	c.units.add(float64(units))
 	c.requests.add(float64(requests))
+	c.flight.add(float64(rate.InFlight))
 	c.rate = rate
 	c.pipe.observe(bytes, rate)
 	c.adjust("model")
@@ -256,10 +280,10 @@ func (c *controller) cost() (float64, string) {
 	return best.v, best.name
 }
 
-// linkBound reports that more files ahead could not make the bytes come faster.
+// linkBound reports that more files ahead could not make the bytes come faster: the link rules, and what is in flight fills it.
 func (c *controller) linkBound() bool {
 	_, name := c.cost()
-	return name == "link"
+	return name == "link" && c.flight.v >= 1.5*c.rate.Bandwidth*c.rate.Latency.Seconds()+float64(c.pipe.piece)
 }
 
 // model is J.
@@ -320,32 +344,68 @@ func (c *controller) set(depth int, why string) {
 // While the bandwidth still grows (from what little the footers showed), the pace is twice of it; once two rounds brought no
 // more, a quarter above it: enough to notice a link that has become faster.
 type pipe struct {
-	limit  int64
-	pace   float64 // bytes/s, 0 = as fast as can be
-	filled bool
-	high   float64 // bandwidth of the best round
-	moved  int64   // bytes in this round
-	flat   int     // rounds without growth
+	workers int
+	start   int64 // limit while nothing is known
+	limit   int64
+	pace    float64 // bytes/s, 0 = as fast as can be
+	filled  bool
+	high    float64 // bandwidth of the best round
+	moved   int64   // bytes in this round
+	piece   int64   // of the largest request, about
+	flat    int     // rounds without growth
 }
 
 const (
 	firstWindow = 96 << 20
 	firstPace   = 1e9 // so that the first requests do not end all at once
 	leastWindow = 2 * pieceBytes
+	leastSlack  = 1 << 20
 	mostWindow  = 1 << 30
 	grown       = 1.25 // a round that gains less is flat
 	flatRounds  = 2
 )
 
-func newPipe(r prefetchpool.Rate) pipe {
-	p := pipe{limit: firstWindow, pace: firstPace}
+// newPipe trusts an unknown link with what the decoders use up in a round trip, or with a quarter of the scan where that is more. By then
+// what comes first has shown what the link brings. On a narrow link all that is asked for at once arrives at the same time, the last file
+// with the first, and nothing is decoded before.
+func newPipe(r prefetchpool.Rate, workers int) pipe {
+	p := pipe{workers: workers}
+	p.begin(0, r)
 	p.steer(r)
 	return p
 }
 
+// planned is the controller's.
+func (p *pipe) planned(bytes int64, r prefetchpool.Rate) bool {
+	if p.limit != p.start || p.moved > 0 {
+		return false
+	}
+	was := *p
+	p.begin(bytes, r)
+	p.steer(r)
+	return *p != was
+}
+
+// begin spreads the first window over a round trip, so that the first requests do not end all at once and leave the link idle until the
+// next are answered.
+func (p *pipe) begin(bytes int64, r prefetchpool.Rate) {
+	p.start, p.pace = firstWindow, firstPace
+	if r.Samples > 0 {
+		p.start = clampStart(max(float64(bytes)/4, usualDecode*float64(p.workers)*r.Latency.Seconds()))
+		p.pace = min(float64(p.start)/max(r.Latency.Seconds(), 1e-9), firstPace)
+	}
+	p.limit = p.start
+}
+
+func clampStart(x float64) int64 { return int64(min(max(x, leastWindow), firstWindow)) }
+
+// usualDecode is taken for what one decoder takes in, bytes/s, before it was measured.
+const usualDecode = 150e6
+
 // observe counts what landed; a round is one bandwidth-delay product, or half a window while the bandwidth does not show.
 func (p *pipe) observe(bytes int64, r prefetchpool.Rate) {
 	p.moved += bytes
+	p.piece = max(p.piece, min(bytes, pieceBytes))
 	round := max(r.Bandwidth*r.Latency.Seconds(), leastWindow)
 	if r.Bandwidth == 0 {
 		round = float64(p.limit / 2)
@@ -358,6 +418,7 @@ func (p *pipe) observe(bytes int64, r prefetchpool.Rate) {
 			p.limit = clampWindow(2 * float64(p.limit))
 		case r.Bandwidth > p.high*grown:
 			p.high, p.flat, p.filled = r.Bandwidth, 0, false
+		case r.Limited: // so it could not have grown
 		default:
 			p.flat++
 			p.filled = p.filled || p.flat >= flatRounds
@@ -368,16 +429,17 @@ func (p *pipe) observe(bytes int64, r prefetchpool.Rate) {
 
 func (p *pipe) steer(r prefetchpool.Rate) {
 	bdp := r.Bandwidth * r.Latency.Seconds()
+	slack := float64(min(6*max(p.piece, leastSlack), 2*pieceBytes)) // for what starts while others end
 	switch {
 	case p.filled:
 		p.pace = grown * r.Bandwidth
-		p.limit = clampWindow(2*bdp + 2*pieceBytes)
+		p.limit = int64(min(2*bdp+slack, mostWindow))
 	case r.Bandwidth > 0:
 		p.pace = 2 * r.Bandwidth
-		p.limit = clampWindow(3*bdp + 2*pieceBytes)
+		p.limit = int64(min(3*bdp+slack, mostWindow))
 	case r.Hint > 0 && p.limit <= firstWindow:
 		p.pace = min(2*r.Hint, firstPace)
-		p.limit = int64(min(max(2*r.Hint*r.Latency.Seconds()+2*pieceBytes, firstWindow/2), firstWindow))
+		p.limit = int64(min(max(2*r.Hint*r.Latency.Seconds()+2*pieceBytes, float64(p.start)), firstWindow))
 	}
 }
 

@@ -33,6 +33,7 @@ type fakeFile struct {
 	rows    int     // a unit
 	batches int     // a unit
 	columns int
+	plain   int64         // bytes that decoding a unit is thought to hold
 	decode  time.Duration // a unit, all columns together
 	late    int64         // bytes that every unit wants after its filter
 
@@ -86,6 +87,7 @@ type fakeContent struct {
 	format  *fakeFormat
 	file    fakeFile
 	ordinal int
+	given   int // waves planned
 	held    []*piece
 }
 
@@ -98,6 +100,16 @@ func (c *fakeContent) waves() int {
 
 func (c *fakeContent) may() bool { return true }
 
+func (c *fakeContent) ahead() (next, all int64) {
+	for i, n := range c.file.waves[c.given:] {
+		if i == 0 {
+			next = n
+		}
+		all += n
+	}
+	return next, all
+}
+
 func (c *fakeContent) close() {
 	for _, p := range c.held {
 		p.drop()
@@ -109,6 +121,7 @@ func (c *fakeContent) wave(i int) (wave, error) {
 	if c.file.failWave {
 		return wave{}, fmt.Errorf("wave of %d: %w", c.ordinal, errFake)
 	}
+	c.given++
 	off := int64(1 << 30 * i)
 	w := wave{late: c.file.late > 0, held: c.held}
 	n := max(c.file.units, 1)
@@ -137,7 +150,7 @@ type fakeUnit struct {
 
 func (u *fakeUnit) follows() bool { return false }
 
-func (u *fakeUnit) size() int64 { return int64(u.c.file.rows)*8 + 1 }
+func (u *fakeUnit) size() int64 { return max(u.c.file.plain, int64(u.c.file.rows)*8+1) }
 
 func (u *fakeUnit) columns(phase int) []int {
 	n := u.c.file.columns
@@ -276,6 +289,18 @@ func newRig(tb testing.TB, slots int, limit int64, files []fakeFile, store objec
 	return &rig{tb: tb, budget: b, pool: p, mem: mem, format: &fakeFormat{files: files, mem: mem.CheckedAllocator}, store: store}
 }
 
+// poolOf replaces the pool.
+func (g *rig) poolOf(c prefetchpool.Config) {
+	g.tb.Helper()
+	_ = g.pool.Close()
+	c.Meter = g.budget.Elastic(memory.Prefetch, 0).Named("pool")
+	p, err := prefetchpool.New(c)
+	if err != nil {
+		g.tb.Fatal(err)
+	}
+	g.pool = p
+}
+
 // dirty is the recycling allocator that the facade uses, at its worst: no byte that it hands out is zero.
 type dirty struct{ *arrowmem.CheckedAllocator }
 
@@ -318,7 +343,14 @@ func (g *rig) check() {
 func (g *rig) tasks() iter.Seq2[Task, error] {
 	return func(yield func(Task, error) bool) {
 		for i := range g.format.files {
-			if !yield(Task{Ordinal: i, FirstRowID: -1, File: object.Info{Location: object.Location{Recorded: fmt.Sprint("f", i), Key: fmt.Sprint("f", i)}, Size: -1}}, nil) {
+			var bytes int64
+			for _, n := range g.format.files[i].waves {
+				bytes += n
+			}
+			if g.format.files[i].keeps {
+				bytes += g.format.files[i].tail
+			}
+			if !yield(Task{Ordinal: i, FirstRowID: -1, ColumnBytes: bytes, File: object.Info{Location: object.Location{Recorded: fmt.Sprint("f", i), Key: fmt.Sprint("f", i)}, Size: -1}}, nil) {
 				return
 			}
 		}

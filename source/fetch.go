@@ -70,8 +70,11 @@ func (r *reads) start(ctx context.Context, req request) *pending {
 			req.options.Urgent, req.options.Throttled = t.Awaited, r.lane.Throttled
 			a, err := r.read(ctx, req)
 			if err == nil {
-				t.Resize(a.held())
-				t.Transferred(int64(len(a.bytes)))
+				if t.Resize(a.held()); a.info.Cached {
+					t.Local(int64(len(a.bytes)))
+				} else {
+					t.Transferred(int64(len(a.bytes)))
+				}
 			}
 			return a, err
 		},

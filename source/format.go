@@ -23,6 +23,8 @@ type content interface {
 	waves() int
 	// may reports whether the next wave can be planned now; if not, it can when one before it has landed.
 	may() bool
+	// ahead is about what the next wave has to fetch, and all that are not planned yet, in bytes.
+	ahead() (next, all int64)
 	// wave plans the i-th; called once each, in order.
 	wave(i int) (wave, error)
 	close()
@@ -67,6 +69,8 @@ type file struct {
 
 	wake   chan<- struct{} // nudged at the end of every read
 	began  func()          // called at the first answer, once; may be nil
+	turn   <-chan struct{} // closed when the file before has asked for its first bytes; nil = nobody is before
+	asks   chan struct{}   // closed when this one has; nil = nobody is behind
 	rounds int             // serial reads so far
 	took   time.Duration   // of these, from admission to the last byte
 	asked  int             // reads of the opening so far
@@ -111,11 +115,15 @@ func (f *file) get(ctx context.Context, r object.Range) (got *pending, err error
 
 // getAll reads ranges for the opening in one round and hands each to keep, which then owns it.
 func (f *file) getAll(ctx context.Context, spans []object.Range, keep func(object.Range, *pending)) error {
+	if err := f.queue(ctx); err != nil {
+		return err
+	}
 	reads := make([]*pending, len(spans))
 	for i, r := range spans {
 		reads[i] = f.reads.start(ctx, f.request(0, f.asked, r))
 		f.asked++
 	}
+	f.pass()
 	f.rounds++
 	slowest := time.Duration(0)
 	defer func() { f.took += slowest }()
@@ -138,6 +146,28 @@ func (f *file) getAll(ctx context.Context, spans []object.Range, keep func(objec
 		keep(spans[i], p)
 	}
 	return nil
+}
+
+// queue waits until the file before has asked for its first bytes: a file that comes later must not take the memory that it needs.
+func (f *file) queue(ctx context.Context) error {
+	if f.turn == nil {
+		return nil
+	}
+	select {
+	case <-f.turn:
+		f.turn = nil
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// pass lets the file behind ask; idempotent.
+func (f *file) pass() {
+	if f.asks != nil {
+		close(f.asks)
+		f.asks = nil
+	}
 }
 
 // fail wraps an error with the file's name, once.

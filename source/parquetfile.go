@@ -43,7 +43,7 @@ func newParquetFormat(ctx context.Context, cfg Config, stats *counters, decoded 
 	p.tails.fixed = cfg.FooterTail
 	p.rate = func() prefetchpool.Rate { return prefetchpool.Rate{} }
 	if cfg.Lane != nil && cfg.Depth != Off {
-		p.rate = cfg.Lane.Rate
+		p.rate, p.tails.whole = cfg.Lane.Rate, wholeAhead
 	}
 	return p
 }
@@ -343,6 +343,31 @@ func (c *parquetFile) waves() int {
 		}
 	}
 	return n
+}
+
+// ahead counts the wanted columns, but for a file that was read whole.
+func (c *parquetFile) ahead() (next, all int64) {
+	if len(c.held) == 1 && c.held[0].span.Off == 0 {
+		return 0, 0
+	}
+	part := c.format.streamBytes()
+	if c.stream != nil {
+		if n := int64(c.stream.left()) * part; n > 0 {
+			next, all = part, n
+		}
+	}
+	for i := c.step; i < len(c.cuts)-1; i++ {
+		step := int64(0)
+		for _, g := range c.groups[c.cuts[i]:c.cuts[i+1]] {
+			step += g.bytes
+		}
+		if all += step; next == 0 {
+			if next = step; c.groups[c.cuts[i]].streamed {
+				next = min(step, part)
+			}
+		}
+	}
+	return next, all
 }
 
 // may reports whether a wave can be planned: one of a stream waits for those before it, and what follows a stream for its end.

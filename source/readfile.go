@@ -19,23 +19,29 @@ const (
 
 // expectedWaves is a guess from the plan.
 func (t *Task) expectedWaves() int {
+	return int(max(1, t.expectedBytes()/waveBytes))
+}
+
+// expectedBytes is a guess from the plan: 0 = none.
+func (t *Task) expectedBytes() int64 {
 	n := t.ColumnBytes
 	if n <= 0 || t.File.Size > 0 && n > t.File.Size {
 		n = t.File.Size
 	}
-	return int(max(1, n/waveBytes))
+	return max(n, 0)
 }
 
 // readFile is a file's goroutine: it opens the file and fetches its waves as far ahead as there is room. It holds no slot of
 // the pool while it waits.
-func (s *scan) readFile(ctx context.Context, sl *slot) {
+func (s *scan) readFile(ctx context.Context, sl *slot, turn <-chan struct{}, asks chan struct{}) {
 	f := newFile(&sl.task, sl.index, s.reads)
-	f.wake = sl.wake
+	f.wake, f.turn, f.asks = sl.wake, turn, asks
+	defer f.pass()
 	f.began = func() { s.advance(sl, queued, running) }
 	err := s.fetchFile(ctx, sl, f)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sl.ended, sl.gone = true, true
+	sl.ended, sl.gone, sl.coming = true, true, 0
 	switch {
 	case err != nil && ctx.Err() == nil:
 		s.fail(sl, f.fail(err))
@@ -75,16 +81,16 @@ func (s *scan) fetchFile(ctx context.Context, sl *slot, f *file) (err error) {
 		s.set(sl, running)
 	}
 	sl.waves = c.waves()
+	_, sl.coming = c.ahead()
 	s.mu.depth.opened(f.rounds, sl.waves, f.got, rate)
 	if s.mu.depth.near {
 		s.reads.near.Store(rate.Typical < beside)
 	}
 	s.throttle(rate)
 	s.slotEvent("open", sl, Event{Depth: f.rounds, Duration: f.took})
-	limits := s.mu.depth.limits()
+	s.cfg.Lane.Steer(s.mu.depth.limits()) // before the poke: those who wait for room look at it
 	s.poke()
 	s.mu.Unlock()
-	s.cfg.Lane.Steer(limits)
 	s.emit()
 	return s.fetchWaves(ctx, sl, f, c)
 }
@@ -97,7 +103,7 @@ func (s *scan) fetchWaves(ctx context.Context, sl *slot, f *file, c content) err
 		for _, w := range late {
 			flying = append(flying, s.launchLate(ctx, f, w))
 		}
-		for sl.launched < sl.waves && c.may() && s.room(sl) {
+		for sl.launched < sl.waves && c.may() && s.room(sl, c) {
 			fl, err := s.launch(ctx, sl, f, c)
 			if err != nil {
 				return err
@@ -125,21 +131,26 @@ func (s *scan) launchable(sl *slot) []*work {
 	return late
 }
 
-// room reports whether the next wave may be launched now: the waves before it are fewer than the depth. Those are its own,
-// and, until a consumer has the file in hand, those of the files before it.
-func (s *scan) room(sl *slot) bool {
+// room reports whether the file's next wave may be launched now: the waves before it are fewer than the depth, and
+// beside what they hold or still will there is memory for it. Those are its own, and, until a consumer has the file in hand, those of
+// the files before it. Were it the first to ask that gets the memory, files far ahead would hold it until they are consumed, and those
+// before them would have to be fetched one after the other.
+func (s *scan) room(sl *slot, c content) bool {
+	bytes, _ := c.ahead()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := 0
+	before, holds := 0, sl.landing
 	for i := s.mu.head; i < sl.index && sl.stream < 0; i++ {
 		if o := s.mu.at(i); o != nil && o.state != consumed {
 			before += o.remaining()
+			holds += o.coming + o.landing
 		}
 	}
 	if len(sl.work) > 0 {
 		before += sl.launched - sl.work[0].wave
 	}
-	sl.parked = !s.mu.depth.mayLaunch(before) && !(sl.needed && sl.launched == 0)
+	fits := holds == 0 || bytes == 0 || holds+bytes <= s.cfg.Lane.Room()
+	sl.parked = !(s.mu.depth.mayLaunch(before) && fits) && !(sl.needed && sl.launched == 0)
 	return !sl.parked
 }
 
@@ -200,7 +211,9 @@ func (s *scan) launch(ctx context.Context, sl *slot, f *file, c content) (*fligh
 	defer s.mu.Unlock()
 	sl.launched++
 	sl.waves = c.waves()
+	_, sl.coming = c.ahead()
 	for _, w := range fl.works {
+		w.lands(fl.bytes / int64(len(fl.works)))
 		w.seq = sl.seq
 		sl.seq++
 		if w.undecided {
@@ -230,7 +243,14 @@ func (s *scan) launchLate(ctx context.Context, f *file, w *work) *flight {
 	defer s.mu.Unlock()
 	w.held = append(w.held, fl.list...)
 	w.first, w.pieces = w.pieces, both
+	w.lands(fl.bytes)
 	return fl
+}
+
+// lands books bytes that the unit holds until it is decoded; mu is held.
+func (w *work) lands(bytes int64) {
+	w.landing += bytes
+	w.slot.landing += bytes
 }
 
 func (fl *flight) add(ctx context.Context, f *file, wave int, r object.Range) {
@@ -331,9 +351,8 @@ func (s *scan) flown(sl *slot, fl *flight) {
 	s.throttle(rate)
 	s.slotEvent("wave", sl, Event{Bytes: fl.bytes, Duration: fl.took})
 	s.note()
-	limits := s.mu.depth.limits()
+	s.cfg.Lane.Steer(s.mu.depth.limits())
 	s.poke()
 	s.mu.Unlock()
-	s.cfg.Lane.Steer(limits)
 	s.emit()
 }

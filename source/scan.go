@@ -25,8 +25,9 @@ type scan struct {
 
 	wg        sync.WaitGroup // claimer, file goroutines, workers
 	claimWake chan struct{}
-	cursors   []*cursor  // by stream
-	work      *sync.Cond // on mu: items, or the end
+	asked     <-chan struct{} // of the file claimed last: closed when it has asked for its first bytes; the claimer's
+	cursors   []*cursor       // by stream
+	work      *sync.Cond      // on mu: items, or the end
 
 	mu struct {
 		sync.Mutex
@@ -39,6 +40,7 @@ type scan struct {
 		ahead     int64  // estimated bytes of these
 		closed    bool
 		limitLeft int64 // rows still wanted, -1 = all
+		planned   int64 // bytes of the files claimed, as the plan tells them
 		claimRows int64 // rows that claimed files hold at least, for Limit
 		needed    bool  // with Limit: all files so far are sure to be consumed whole, so more are needed until they cover it
 		waits     waitStats
@@ -64,6 +66,8 @@ type slot struct {
 	err   error
 
 	waves     int     // of the plan; -1 = not known yet
+	coming    int64   // bytes of the waves not launched; an estimate until it is opened
+	landing   int64   // bytes of the launched ones that are not decoded
 	launched  int     // waves whose reads were submitted
 	oldest    int     // wave that is on its way or, if none is, comes next
 	seq       int     // units so far
@@ -182,6 +186,12 @@ func (s *scan) claim(t Task) bool {
 		return false
 	}
 	sl := s.mu.claim(t)
+	sl.coming = t.expectedBytes()
+	s.mu.planned += sl.coming
+	if s.mu.depth.planned(s.mu.planned, s.cfg.Lane.Rate()) {
+		s.cfg.Lane.Steer(s.mu.depth.limits())
+		s.note()
+	}
 	sl.early = sl.index > s.mu.head
 	if t.certain() {
 		s.mu.claimRows += t.Rows
@@ -189,6 +199,7 @@ func (s *scan) claim(t Task) bool {
 	s.mu.needed = s.mu.needed && t.certain()
 	sl.needed = s.mu.needed
 	if t.knownEmpty() {
+		sl.coming = 0
 		sl.ended, sl.waves = true, 0
 		s.set(sl, empty)
 		s.stats.filesEmpty.Add(1)
@@ -207,9 +218,11 @@ func (s *scan) claim(t Task) bool {
 			nudge(c.wake)
 		}
 	}
+	turn, asks := s.asked, make(chan struct{})
+	s.asked = asks
 	s.wg.Go(func() {
 		defer cancel()
-		s.readFile(ctx, sl)
+		s.readFile(ctx, sl, turn, asks)
 		s.emit()
 	})
 	return true

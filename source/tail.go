@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -13,12 +14,17 @@ const (
 	// wholeLimit bounds the bytes that are fetched for nothing to save a request.
 	leastWhole = 256 << 10
 	mostWhole  = 1 << 20
+	// A larger file is not read whole by one request: its first rows would wait for its last bytes, and only one connection would work for
+	// it. At depth 0, where a file is in hand one at a time, a round trip saved is worth that.
+	wholeAhead  = pieceBytes
+	wholeInline = 2 * waveBytes
 )
 
 // tails learns from the footers of a scan how much to read of the next file's end, and what part of a file the scan needs.
 // A plain struct behind a lock: every file's goroutine asks it.
 type tails struct {
 	fixed int64
+	whole int64 // largest file that one request may read; 0 = wholeInline
 
 	mu struct {
 		sync.Mutex
@@ -78,7 +84,7 @@ func (t *tails) first(size, columns int64, latency time.Duration, perJob float64
 		columns = int64(part * float64(size))
 	}
 	worth := int64(latency.Seconds() * perJob)
-	if size-columns <= min(max(worth, leastWhole), mostWhole) && size <= 2*waveBytes {
+	if size-columns <= min(max(worth, leastWhole), mostWhole) && size <= cmp.Or(t.whole, wholeInline) {
 		return size
 	}
 	return tail
