@@ -55,24 +55,16 @@ func (a *Applied) Mask(dst []byte, columns []arrow.Array) ([]byte, int64, error)
 		dst = append(dst, 0)
 	}
 	var set int64
-	var key []byte
 	for _, g := range a.groups {
-		appenders := make([]appender, len(g.leaves))
-		for i, leaf := range g.leaves {
-			var err error
-			if appenders[i], err = leafAppender(columns[g.columns[leaf.column]], leaf.path); err != nil {
-				return dst, set, a.loader.wrap(err, g.group.Files[0].File, a.target)
-			}
+		k, err := newKeys(g.leaves, func(leaf keyLeaf) arrow.Array { return columns[g.columns[leaf.column]] })
+		if err != nil {
+			return dst, set, a.loader.wrap(err, g.group.Files[0].File, a.target)
 		}
 		for row := range rows {
 			if dst[row/8]>>(row%8)&1 == 1 {
 				continue
 			}
-			key = key[:0]
-			for _, put := range appenders {
-				key = put(key, row)
-			}
-			if g.table.sequence(key) > a.target.DataSequence {
+			if g.table.sequence(k.at(row)) > a.target.DataSequence {
 				dst[row/8] |= 1 << (row % 8)
 				set++
 			}
@@ -395,21 +387,14 @@ func (l *Loader) loadGroup(ctx context.Context, t Target, g *Group, s *groupSlot
 		}
 	}()
 	want := arrow.NewSchema(g.Key, nil)
-	var key []byte
 	for i, f := range g.Files {
 		err := l.read(ctx, f.File, l.takePending(&s.pending[i]), want, func(rec arrow.RecordBatch) error {
-			appenders := make([]appender, len(leaves))
-			for i, leaf := range leaves {
-				if appenders[i], err = leafAppender(rec.Column(leaf.column), leaf.path); err != nil {
-					return err
-				}
+			k, err := newKeys(leaves, func(leaf keyLeaf) arrow.Array { return rec.Column(leaf.column) })
+			if err != nil {
+				return err
 			}
 			for row := range int(rec.NumRows()) {
-				key = key[:0]
-				for _, put := range appenders {
-					key = put(key, row)
-				}
-				if err := table.put(key, f.Sequence); err != nil {
+				if err := table.put(k.at(row), f.Sequence); err != nil {
 					return err
 				}
 			}
