@@ -26,16 +26,17 @@ type Blocks struct {
 }
 
 // Unpack unpacks blocks from the start of the file until they are limit bytes together, or a fault is met: Rows meets it
-// again, and tells. What was unpacked before is forgotten.
-func (b *Blocks) Unpack(f *File, limit int) {
+// again, and tells. whole: these are all blocks, or the file is not packed. What was unpacked before is forgotten.
+func (b *Blocks) Unpack(f *File, limit int) (whole bool) {
 	b.Forget()
 	if f.stored() {
-		return
+		return true
 	}
-	for off := f.body; off < len(f.data) && limit > 0; {
+	off := f.body
+	for off < len(f.data) && limit > 0 {
 		next, err := f.block(off)
 		if err != nil {
-			return
+			return false
 		}
 		n := len(b.ahead)
 		if n == cap(b.ahead) {
@@ -44,11 +45,20 @@ func (b *Blocks) Unpack(f *File, limit int) {
 		memory := b.ahead[:n+1][n]
 		plain, err := b.unpack(f.codec, next.packed, memory)
 		if err != nil {
-			return
+			return false
 		}
 		b.ahead = append(b.ahead, plain)
 		off, limit = next.end, limit-len(plain)
 	}
+	return off == len(f.data)
+}
+
+// Size of the blocks that have been unpacked.
+func (b *Blocks) Size() (n int) {
+	for _, plain := range b.ahead {
+		n += len(plain)
+	}
+	return n
 }
 
 // Forget drops the unpacked blocks and keeps the memory.

@@ -458,39 +458,3 @@ func checkManifest(t *testing.T, d *Decoder, doc string, f *File) {
 		}
 	}
 }
-
-func FuzzManifest(f *testing.F) {
-	m := table(f, 3)
-	e := NewFile("s3://b/f", 3, 1)
-	e.Values, e.Lower = map[int]int64{1: 3}, map[int][]byte{1: {1, 2, 3, 4}}
-	f.Add(write(f, m, 2, false, "null", e, e))
-	f.Add(write(f, m, 0, true, "deflate", Written{Content: PositionDeletes, Path: "d", Referenced: "f", SortOrder: -1, Sequence: 1}))
-	var list bytes.Buffer
-	if err := WriteList(&list, ListConfig{Version: 3}, []File{{Path: "m", Partitions: []Summary{{Lower: []byte{1}}}}}); err != nil {
-		f.Fatal(err)
-	}
-	f.Add(list.Bytes())
-	f.Fuzz(func(t *testing.T, data []byte) {
-		check := func(err error) {
-			if err != nil && !errors.Is(err, meta.ErrInvalidMetadata) && !errors.Is(err, meta.ErrUnsupported) {
-				t.Fatalf("untyped error %v", err)
-			}
-		}
-		_, err := ReadList(data, "l")
-		check(err)
-		for spec := range 3 {
-			r, err := NewDecoder(m, Projection{Metrics: []int{1}, Sizes: []int{1, 2}}).Open(data, &File{Path: "m", SpecID: spec, FirstRowID: 5, Deletes: spec == 0}, nil)
-			check(err)
-			for err == nil {
-				var e *Entry
-				if e, err = r.Next(); err == nil {
-					e.Partition()
-					e.Metric(0)
-				}
-			}
-			if err != io.EOF {
-				check(err)
-			}
-		}
-	})
-}

@@ -468,32 +468,6 @@ func TestErrorTexts(t *testing.T) {
 	}
 }
 
-// FuzzParse: no panic, and every accepted document can be asked everything.
-func FuzzParse(f *testing.F) {
-	f.Add(doc(f, 1, nil))
-	f.Add(doc(f, 2, map[string]any{"current-snapshot-id": 1, "snapshots": []any{snapshot(1, 0, 1, 0)}}))
-	f.Add([]byte(`{"format-version":3,"location":"x","schemas":[],"snapshots":[{"snapshot-id":18446744073709551615}]}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		m, err := Parse(data, "f")
-		if err != nil {
-			if !errors.Is(err, ErrInvalidMetadata) && !errors.Is(err, ErrUnsupported) {
-				t.Fatalf("untyped error %v", err)
-			}
-			return
-		}
-		m.Select(Version{})
-		m.Select(Version{AsOf: time.UnixMilli(1)})
-		m.Current().Arrow()
-		for _, f := range m.Current().Fields {
-			f.Default()
-		}
-		m.Statistics()
-		m.MetadataLog()
-		for range m.Snapshots() {
-		}
-	})
-}
-
 func BenchmarkParse10000Snapshots(b *testing.B) {
 	var list []any
 	summary := map[string]any{"operation": "append"}

@@ -278,27 +278,3 @@ func TestWriterStopsAtTheFirstError(t *testing.T) {
 		}
 	}
 }
-
-func FuzzFooter(f *testing.F) {
-	b, _ := sample(f)
-	f.Add(b)
-	f.Add(footer(`{"blobs":[]}`, 0))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		file, missing, err := ParseFooter(b, int64(len(b)))
-		if err != nil {
-			if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrUnsupported) && !errors.Is(err, ErrTooLarge) {
-				t.Fatal(err)
-			}
-			return
-		}
-		if missing != 0 {
-			t.Fatalf("%d bytes missing of a whole file", missing)
-		}
-		for _, blob := range file.Blobs {
-			content, err := blob.Decode(b[blob.Offset:blob.Offset+blob.Length], 1<<16)
-			if err == nil && len(content) > 1<<16 {
-				t.Fatalf("%d bytes past the limit", len(content))
-			}
-		}
-	})
-}

@@ -1,3 +1,3 @@
-// Package usage says what this process has used: processor time, and the largest resident size so far. Zero where the system does not
-// tell. Functions may be called from any goroutine.
+// Package usage says what this process has used: processor time, the largest resident size so far, and what a function allocates. Zero
+// where the system does not tell. Functions may be called from any goroutine.
 package usage

@@ -199,52 +199,6 @@ func TestL08_VectorChecks(t *testing.T) {
 	}
 }
 
-func FuzzRoaring(f *testing.F) {
-	for _, rows := range rowPatterns() {
-		if len(rows) < 2000 {
-			f.Add(write(f, rows, false))
-			f.Add(write(f, rows, true))
-		}
-	}
-	f.Add(write(f, []uint64{1, 2, 3, 70000, 1 << 33}, true))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		r, err := parseRoaring(b)
-		if err != nil {
-			if !errors.Is(err, ErrCorrupt) {
-				t.Fatal(err)
-			}
-			return
-		}
-		if r.bytes() > 128*int64(len(b))+64 {
-			t.Fatalf("%d bytes for %d", r.bytes(), len(b))
-		}
-		s := r.selection()
-		if n := s.Count(1 << 62); n != r.cardinality && r.last < 1<<62 {
-			t.Fatalf("%d rows selected of %d", n, r.cardinality)
-		}
-		// What we accept, the library must read to the same rows.
-		lib := roaring64.New()
-		if _, err := lib.FromUnsafeBytes(slices.Clone(b)); err != nil {
-			t.Skip("the library is stricter: ", err)
-		}
-		if lib.GetCardinality() != uint64(r.cardinality) {
-			t.Fatalf("cardinality %d, the library counts %d", r.cardinality, lib.GetCardinality())
-		}
-		if r.cardinality > 1<<20 || r.last >= 1<<62 {
-			return
-		}
-		// A key with no row below it is read by us and by the library, whose iterator then panics.
-		if lib.Validate() != nil {
-			t.Skip("the library reads this, but cannot list its rows")
-		}
-		for it := lib.Iterator(); it.HasNext(); {
-			if p := it.Next(); !s.Contains(int64(p)) {
-				t.Fatalf("position %d is missing", p)
-			}
-		}
-	})
-}
-
 func BenchmarkVector(b *testing.B) {
 	for _, c := range []struct {
 		name string
