@@ -140,7 +140,7 @@ func (c *parquetFile) readFooter(ctx context.Context) (*parquet.Footer, error) {
 		if rate.PerJob == 0 {
 			rate.PerJob = usualRate
 		}
-		n := p.tails.first(size, t.ColumnBytes, rate.Latency, rate.PerJob)
+		n := p.tails.first(size, t.ColumnBytes, t.Filter != nil && !p.cfg.NoPrune, rate.Latency, rate.PerJob)
 		if fpFooterShort.DoKey(ctx, t.File.Location.Recorded) != nil {
 			n = min(trailer, size)
 		}

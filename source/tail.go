@@ -71,17 +71,21 @@ func (t *tails) tail() int64 {
 }
 
 // first is how much to read first of a file of size bytes, of which columns bytes are wanted (0 = unknown): the tail, or all
-// of it where the request saved is worth more than the bytes.
-func (t *tails) first(size, columns int64, latency time.Duration, perJob float64) int64 {
+// of it where the request saved is worth more than the bytes. A filter may rule out any part of a file, or all of it, so of a
+// filtered file no more is taken to be wanted than of those before it, and of the first ones nothing.
+func (t *tails) first(size, columns int64, filtered bool, latency time.Duration, perJob float64) int64 {
 	tail := t.tail()
 	if size <= tail {
 		return size
 	}
 	t.mu.Lock()
-	part, known := t.mu.wanted, t.mu.files > 0
+	learned, known := int64(t.mu.wanted*float64(size)), t.mu.files > 0
 	t.mu.Unlock()
-	if columns <= 0 && known {
-		columns = int64(part * float64(size))
+	switch {
+	case filtered && columns > 0:
+		columns = min(columns, learned)
+	case columns <= 0 && known:
+		columns = learned
 	}
 	worth := int64(latency.Seconds() * perJob)
 	if size-columns <= min(max(worth, leastWhole), mostWhole) && size <= cmp.Or(t.whole, wholeInline) {
