@@ -10,7 +10,9 @@ import (
 func TestStringsApply(t *testing.T) {
 	t.Parallel()
 	in := arrow.NewSchema([]arrow.Field{
-		{Name: "s", Type: arrow.BinaryTypes.String}, {Name: "b", Type: arrow.BinaryTypes.Binary, Nullable: true}, {Name: "i", Type: arrow.PrimitiveTypes.Int64},
+		{Name: "s", Type: arrow.BinaryTypes.String},
+		{Name: "b", Type: arrow.BinaryTypes.Binary, Nullable: true},
+		{Name: "i", Type: arrow.PrimitiveTypes.Int64},
 		{Name: "l", Type: arrow.ListOf(arrow.BinaryTypes.String)},
 	}, nil)
 	for l, want := range map[Strings]string{
