@@ -52,6 +52,7 @@ type openCursor struct {
 	cursor
 	pages []*chunkPages
 	row   int64 // next row in the row group
+	spans []build.Span
 }
 
 func (c *openCursor) give(b Bytes) {
@@ -345,16 +346,32 @@ func (u *Unit) decode(ctx context.Context, col int, c *openCursor) (full bool, e
 		}
 		return err
 	}
-	c.Begin(min(u.rows-uc.done, most))
+	gap, spare := c.gap(), 0
+	if gap > 0 && !u.sel.All() {
+		spare = pickRows
+	}
+	c.Begin(min(u.rows-uc.done, most) + spare)
 	have := 0 // rows of the segment
-	for from, to := range u.sel.Between(max(u.from, c.row), u.to) {
-		if from > c.row {
-			if err := c.Skip(ctx, from-c.row); err != nil {
+	for s := range stretches(u.sel.Between(max(u.from, c.row), u.to), gap) {
+		if s.from > c.row {
+			if err := c.Skip(ctx, s.from-c.row); err != nil {
 				return false, err
 			}
-			c.row = from
+			c.row = s.from
 		}
-		for c.row < to {
+		if len(s.keep) > 1 {
+			n, full, err := c.pick(ctx, s)
+			if err != nil {
+				return false, err
+			}
+			uc.done += n
+			have += n
+			if full {
+				return true, finish()
+			}
+			continue
+		}
+		for c.row < s.to {
 			if have == most {
 				if err := finish(); err != nil {
 					return false, err
@@ -362,7 +379,7 @@ func (u *Unit) decode(ctx context.Context, col int, c *openCursor) (full bool, e
 				c.Begin(min(u.rows-uc.done, most))
 				have = 0
 			}
-			want := min(int(to-c.row), most-have)
+			want := min(int(s.to-c.row), most-have)
 			n, err := c.Append(ctx, want)
 			if err != nil {
 				return false, err
