@@ -18,5 +18,5 @@
 // Arrow: a Batch is lent until the next step of the same iterator or reader; Retain what is kept, Release what was retained.
 //
 // The formulas that depth.go and Stats use (fetch time F, cost per file c, floor W*) are those of the queueing argument in
-// docs/lookahead.md: F = r·L + S/min(B, w·b), c = max(d/T, S/B, R·L/C), W* = N·c + r·L + min(S/B, d).
+// docs/experiments.md: F = r·L + S/min(B, w·b), c = max(d/T, S/B, R·L/C - r·L/N), W* = N·c + r·L + min(S/B, d).
 package source

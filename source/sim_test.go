@@ -139,7 +139,7 @@ func (c *simCase) tailBytes() int64 {
 	return 64 << 10
 }
 
-// floor is W* = N·c + r·L + min(S/B, d) with c = max(d/T, S/B, R·L/C, u).
+// floor is W* = N·c + r·L + min(S/B, d) with c = max(d/T, S/B, R·L/C - r·L/N, u).
 func (c *simCase) floor() time.Duration {
 	sec := func(d time.Duration) float64 { return d.Seconds() }
 	tail := c.tailBytes()
@@ -156,7 +156,7 @@ func (c *simCase) floor() time.Duration {
 	if c.size > 0 {
 		requests += float64(max(1, c.size/pieceBytes))
 	}
-	cost := max(sec(c.decode)/float64(c.workers), fetch, requests*sec(c.link.latency)/float64(c.slots), sec(c.consume))
+	cost := max(sec(c.decode)/float64(c.workers), fetch, (requests/float64(c.slots)-float64(c.rounds)/float64(c.files))*sec(c.link.latency), sec(c.consume))
 	if c.link.perConn > 0 {
 		cost = max(cost, bytes/c.link.perConn/float64(c.slots))
 		fetch = max(fetch, bytes/requests/c.link.perConn)

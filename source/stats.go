@@ -164,7 +164,8 @@ func (c *counters) fill(s *Stats) {
 	s.Prefetched, s.Used, s.Unused, s.Cancelled = c.prefetched.Load(), c.used.Load(), c.unused.Load(), c.cancel.Load()
 }
 
-// physics fills the floor: W* = N·c + r·L + min(S/B, d) with c the largest of d/T, u/streams, R·L/C and S/B, all as measured.
+// physics fills the floor: W* = N·c + r·L + min(S/B, d) with c the largest of d/T, u/streams, R·L/C - r·L/N and S/B, all as measured. Of the
+// time that C slots are busy with N·R requests, r·L passes for the first file anyhow.
 func (s *Stats) physics(workers, streams, slots int, rounds float64) {
 	n := float64(s.Files)
 	if n == 0 {
@@ -182,7 +183,7 @@ func (s *Stats) physics(workers, streams, slots int, rounds float64) {
 	}{
 		{"decode", d / float64(workers)},
 		{"consumer", s.ConsumerTime.Seconds() / n / float64(streams)},
-		{"requests", float64(s.Requests) / n * latency / float64(slots)},
+		{"requests", (float64(s.Requests)/float64(slots) - rounds) * latency / n},
 		{"link", link},
 	} {
 		if t.v > cost {
