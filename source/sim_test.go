@@ -289,7 +289,11 @@ func TestI16_AutoIsNoWorseThanAFixedDepth(t *testing.T) {
 			t.Parallel()
 			name += ",L=50ms"
 			auto := simCases()[name].run(t)
-			for _, d := range []Depth{4, 8, 16, 32, 64} {
+			depths := []Depth{4, 8, 16, 32, 64}
+			if testing.Short() {
+				depths = []Depth{16}
+			}
+			for _, d := range depths {
 				c := simCases()[name]
 				c.depth = d
 				if fixed := c.run(t); auto.Seconds() > 1.12*fixed.Seconds() {
