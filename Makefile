@@ -11,7 +11,7 @@ PKGS     := ./...
 TESTFLAGS ?= -timeout 10m
 export CGO_ENABLED ?= 1
 
-.PHONY: all build pure tpch demo test test-pure lint race assert integration oracle differential faults cases cases-list bench-smoke bench-parquet bench-plan bench-deletes histories mutants mutations fuzz-smoke tools docs clean help
+.PHONY: all build pure tpch demo test test-pure lint race assert integration oracle differential faults cases cases-list bench-smoke bench-parquet bench-plan bench-deletes bench-selective histories mutants mutations fuzz-smoke tools docs clean help
 all: build
 
 build: $(BIN)/lakescan $(BIN)/lakescan-demo ## both programs, with the SQL engine (needs a C compiler)
@@ -75,6 +75,10 @@ differential: ## COUNT random Parquet files of two writers from seed SEED on, re
 tpch: build ## the 22 TPC-H queries against DuckDB and ClickHouse, with times: make tpch SF=1 ARGS="--latency 0,50,100 --reps 1"
 	integration/prepare.sh peers
 	. integration/env.sh && $(GO) test -timeout 60m -count=1 -v -tags integration ./integration/tpch -args -measure -sf $${SF:-0.1} -args="$${ARGS:-}"
+
+bench-selective: build ## one per cent of the rows of 150 MB at 100 ms, against DuckDB and Polars: ARGS="--latency 50 --reps 5"
+	integration/prepare.sh
+	. integration/env.sh && $(GO) test -timeout 60m -count=1 -v -tags integration ./integration/selective -args -measure -args="$${ARGS:-}"
 
 faults: ## what a scan does while servers, connections, files and keys fail, as a table
 	integration/prepare.sh
