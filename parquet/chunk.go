@@ -18,6 +18,8 @@ type chunkPages struct {
 	end   int64
 	at    int64 // next page
 
+	before int64 // bytes of the page before
+
 	rows  int64                 // of the row group
 	pages []thrift.PageLocation // nil: places of pages are not known
 	next  int                   // index in pages of the next data page
@@ -114,8 +116,12 @@ func (c *chunkPages) check(p *page.Page) error {
 	return nil
 }
 
-// headGuess is asked for of a page of unknown size: its header, and with luck all of it.
-const headGuess = 64 << 10
+// Of a page of unknown size as much is asked for as the page before took, within these bounds: its header, and with luck all of it. More
+// would be copied for nothing where what is at hand lies in pieces; pages may be tiny, and many.
+const (
+	leastGuess = 1 << 10
+	mostGuess  = 64 << 10
+)
 
 // read reads the page at the cursor, which ends at end or before. Only the page's own bytes are asked for: what is at hand may lie in
 // pieces, and a range that crosses two of them has to be joined.
@@ -127,13 +133,14 @@ func (c *chunkPages) read(end int64, p *page.Page) (int, error) {
 		}
 		return page.Read(b, c.at, p)
 	}
-	for ask := min(end-c.at, headGuess); ; {
+	for ask := min(end-c.at, max(c.before, leastGuess)); ; {
 		b, err := c.bytes.Slice(c.at+c.shift, ask)
 		if err != nil {
 			return 0, err
 		}
 		n, err := page.Read(b, c.at, p)
 		if !errors.Is(err, page.ErrShort) || ask == end-c.at {
+			c.before = min(int64(n), mostGuess)
 			return n, err
 		}
 		if head, err := thrift.ParsePageHeader(b, &p.PageHeader); err == nil {

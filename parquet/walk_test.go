@@ -410,3 +410,49 @@ func TestL56_SkipsOverPagesThatEndWithinARow(t *testing.T) {
 	}
 	leaks()
 }
+
+// counted counts what is asked for.
+type counted struct {
+	whole
+	bytes int64
+}
+
+func (c *counted) Slice(off, n int64) ([]byte, error) {
+	c.bytes += n
+	return c.whole.Slice(off, n)
+}
+
+// Of a page little more is asked for than it takes, however small it is: what crosses pieces of what is at hand is copied, and held.
+func TestTinyPagesAreAskedForAsSuch(t *testing.T) {
+	t.Parallel()
+	elements := parquettest.Elements(thrift.SchemaElement{Name: "a", Type: thrift.Int64, Repetition: thrift.Required})
+	var column []any
+	for i := range 20_000 {
+		column = append(column, int64(i))
+	}
+	for _, rows := range []int{20, 1000, 20_000} {
+		b := parquettest.Table(elements, [][]any{column}, parquettest.Layout{PageRows: rows, Version: 1}).Bytes()
+		f, _, err := parquet.ParseFooter(b, int64(len(b)), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := f.Bind(readable(f.Schema()), nil, parquet.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		units, err := r.Open(0, rowsel.Selection{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := &counted{whole: b}
+		for _, u := range units {
+			if err := u.Decode(t.Context(), 0, asked); err != nil {
+				t.Fatal(err)
+			}
+			u.Close()
+		}
+		if most := int64(8 * len(b)); asked.bytes > most {
+			t.Errorf("pages of %d rows: %d bytes asked for of a file of %d", rows, asked.bytes, len(b))
+		}
+	}
+}
