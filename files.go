@@ -43,12 +43,17 @@ func (c *Client) openFiles(ctx context.Context, pattern string, v iceberg.Versio
 	if err != nil {
 		return nil, err
 	}
-	f, info, err := readFooter(ctx, c.store, files[0])
+	lane, _ := c.lane("footer", linkOf(files[0].Location.Recorded), scanOptions{})
+	if lane != nil {
+		defer lane.Close()
+	}
+	fetch := source.NewFetcher(lane, c.store) // the scan then knows how far the store is
+	f, info, err := readFooter(ctx, fetch, files[0])
 	if err != nil && len(files) == 1 && files[0].Size < 0 {
 		// Not a file: perhaps a folder that was named without its slash.
 		if inside, lerr := c.listFiles(ctx, strings.TrimSuffix(pattern, "/")+"/"); lerr == nil {
 			files = inside
-			f, info, err = readFooter(ctx, c.store, files[0])
+			f, info, err = readFooter(ctx, fetch, files[0])
 		}
 	}
 	if err != nil {
@@ -231,8 +236,14 @@ const firstTail = 64 << 10
 const puffinMagic = "PFA1"
 
 // readFooter takes one request when the tail holds the footer, two when it does not. The answer's Info has size and ETag.
-func readFooter(ctx context.Context, s object.Store, file object.Info) (*parquet.Footer, object.Info, error) {
-	tail, info, err := s.Read(ctx, file.Location, object.Range{Off: -firstTail, Len: -1}, nil, object.ReadOptions{Size: file.Size})
+func readFooter(ctx context.Context, fetch object.Fetcher, file object.Info) (*parquet.Footer, object.Info, error) {
+	read := func(r object.Range, o object.ReadOptions) ([]byte, object.Info, error) {
+		p := fetch.Fetch(ctx, file.Location, r, o)
+		defer p.Release()
+		b, info, err := p.Await(ctx)
+		return bytes.Clone(b), info, err // the footer keeps it
+	}
+	tail, info, err := read(object.Range{Off: -firstTail, Len: -1}, object.ReadOptions{Size: file.Size})
 	if err != nil {
 		return nil, info, err
 	}
@@ -244,7 +255,7 @@ func readFooter(ctx context.Context, s object.Store, file object.Info) (*parquet
 	if err == nil && missing > 0 {
 		var head []byte
 		off := info.Size - int64(len(tail)) - missing
-		head, _, err = s.Read(ctx, file.Location, object.Range{Off: off, Len: missing}, nil, object.ReadOptions{Size: info.Size, ETag: info.ETag})
+		head, _, err = read(object.Range{Off: off, Len: missing}, object.ReadOptions{Size: info.Size, ETag: info.ETag})
 		if err == nil {
 			f, _, err = parquet.ParseFooter(append(head, tail...), info.Size, 0)
 		}
@@ -261,5 +272,5 @@ func (c *Client) DescribeFile(ctx context.Context, path string) (*parquet.Footer
 	if err != nil {
 		return nil, object.Info{}, err
 	}
-	return readFooter(ctx, c.store, files[0])
+	return readFooter(ctx, source.NewFetcher(nil, c.store), files[0])
 }

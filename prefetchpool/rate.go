@@ -15,9 +15,11 @@ type Rate struct {
 	PerJob    float64       // bytes/s of one transfer after its latency: the like
 	Hint      float64       // bandwidth as bursts of short transfers show it: a guess, while Bandwidth is unknown
 	Samples   int
-	InFlight  int64 // bytes of the lane's running jobs
-	Limited   bool  // the lane has less in flight than it may: now nothing can be learnt about the bandwidth
-	Throttled int64 // of the lane: answers that asked for fewer requests
+	Cached    bool          // so far a cache has answered all that the lane asked for: Latency, Typical and Long are the cache's
+	Store     time.Duration // the latency of the store itself; Latency unless Cached
+	InFlight  int64         // bytes of the lane's running jobs
+	Limited   bool          // the lane has less in flight than it may: now nothing can be learnt about the bandwidth
+	Throttled int64         // of the lane: answers that asked for fewer requests
 }
 
 const (
@@ -33,6 +35,7 @@ const (
 type link struct {
 	shared *link // of the same name, may be nil
 
+	local     bool // what was learnt is of a cache
 	samples   int
 	recent    [recentSmall]time.Duration // ring of small transfers
 	small     int                        // written to it
@@ -131,8 +134,16 @@ func (p *Pool) linkOf(name string) *link {
 	return k
 }
 
-// observe learns from one finished transfer.
+// observe learns from one finished transfer. What a cache answers tells how near that is as long as nothing else was asked for; the store's
+// first answer starts anew.
 func (k *link) observe(t transfer) {
+	switch {
+	case t.local && k.samples > 0 && !k.local:
+		return
+	case !t.local && k.local:
+		*k = link{shared: k.shared}
+	}
+	k.local = t.local
 	k.learn(t)
 	if k.shared != nil && !t.local {
 		k.shared.learn(t)
@@ -211,8 +222,12 @@ func (k *link) rate() Rate {
 		}
 		return Rate{}
 	}
-	r := Rate{Latency: k.latency(), Bandwidth: k.bandwidth.v(), PerJob: k.perJob.v(), Hint: k.hint.v(), Samples: k.samples}
+	r := Rate{Latency: k.latency(), Bandwidth: k.bandwidth.v(), PerJob: k.perJob.v(), Hint: k.hint.v(), Samples: k.samples, Cached: k.local}
+	if r.Store = r.Latency; k.local {
+		r.Store = 0
+	}
 	if s := k.shared; s != nil { // what this lane has not seen yet
+		r.Store = cmp.Or(r.Store, s.latency())
 		r.Bandwidth, r.PerJob, r.Hint = cmp.Or(r.Bandwidth, s.bandwidth.v()), cmp.Or(r.PerJob, s.perJob.v()), cmp.Or(r.Hint, s.hint.v())
 	}
 	r.Long = time.Duration(k.long * float64(time.Second))

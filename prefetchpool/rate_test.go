@@ -82,3 +82,25 @@ func TestRateIsSharedByName(t *testing.T) {
 	within(t, "own latency", b.Rate().Latency.Seconds(), 0.01, 0.01)
 	within(t, "bandwidth that others saw", b.Rate().Bandwidth, 100e6, 0.1)
 }
+
+// A cache that answers first does not make the store near: its latency counts until the store's own is known.
+func TestACacheTellsNothingOfTheStore(t *testing.T) {
+	t.Parallel()
+	shared := newLink(nil)
+	k := newLink(shared)
+	at := time.Unix(1, 0)
+	cached := transfer{start: at, end: at.Add(75 * time.Microsecond), bytes: 64 << 10, local: true}
+	k.observe(cached)
+	if r := k.rate(); !r.Cached || r.Latency > time.Millisecond || r.Store != 0 || shared.samples != 0 {
+		t.Errorf("after a cache's answer: %+v, and %d samples of the link", r, shared.samples)
+	}
+	newLink(shared).observe(transfer{start: at, end: at.Add(90 * time.Millisecond), bytes: 64 << 10})
+	if r := k.rate(); !r.Cached || r.Latency > time.Millisecond || r.Store != 90*time.Millisecond {
+		t.Errorf("while another lane knows the store: %+v", r)
+	}
+	k.observe(transfer{start: at, end: at.Add(100 * time.Millisecond), bytes: 64 << 10})
+	k.observe(cached)
+	if r := k.rate(); r.Cached || r.Latency != 100*time.Millisecond || r.Store != r.Latency || r.Samples != 1 {
+		t.Errorf("after the store's answer: %+v", r)
+	}
+}

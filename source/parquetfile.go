@@ -53,14 +53,15 @@ func (p *parquetFormat) close() { p.deletes.close() }
 // A connection whose speed is not known yet is taken for one to S3.
 const usualRate = 85e6
 
-// hop is what one more request in line costs, in bytes that could have been fetched meanwhile.
+// hop is what one more request in line costs, in bytes that could have been fetched meanwhile. That a cache has answered so far does not
+// make it cheap.
 func (p *parquetFormat) hop() int64 {
 	r := p.rate()
 	per := r.PerJob
 	if per == 0 {
 		per = usualRate
 	}
-	return int64(r.Latency.Seconds() * per)
+	return int64(max(r.Latency, r.Store).Seconds() * per)
 }
 
 // parquetFile is an opened file.
