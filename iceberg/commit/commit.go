@@ -77,8 +77,8 @@ func (t *Table) Commit(ctx context.Context, base *meta.Metadata, c Change) (*Res
 }
 
 func (t *Table) newPublish(base *meta.Metadata, c Change) (*publish, error) {
-	if base.FormatVersion != 2 {
-		return nil, unsupported(fmt.Sprintf("committing data to format version %d", base.FormatVersion), t.Ident)
+	if err := t.writable(base); err != nil {
+		return nil, err
 	}
 	if _, ok := t.Store.(object.Writer); !ok {
 		return nil, unsupported("writing to the table's store", t.Ident)
@@ -88,6 +88,17 @@ func (t *Table) newPublish(base *meta.Metadata, c Change) (*publish, error) {
 	}
 	id := rand.Int64N(1<<62) + 1
 	return &publish{t: t, change: c, snapshot: id, files: newManifests(t, c, id)}, nil
+}
+
+// writable refuses versions whose rules for data this package does not know: version 1 has no sequence numbers.
+func (t *Table) writable(m *meta.Metadata) error {
+	switch {
+	case m.FormatVersion != 2 && m.FormatVersion != 3:
+		return unsupported(fmt.Sprintf("committing data to format version %d", m.FormatVersion), t.Ident)
+	case m.FormatVersion == 3 && m.NextRowID < 0:
+		return meta.Invalidf(m.File, "format version 3 without next-row-id")
+	}
+	return nil
 }
 
 // publish is one commit on its way. The snapshot has the same id in every round, so that it can be looked for.
@@ -132,12 +143,15 @@ func again(err error) bool {
 
 // try is one round: list, request, and certainty about its outcome.
 func (p *publish) try(ctx context.Context, base *meta.Metadata, round int) (*meta.Metadata, error) {
+	if err := p.t.writable(base); err != nil {
+		return nil, err // another has raised the version meanwhile
+	}
 	sequence := base.LastSequence + 1
-	list, gone, err := p.files.list(ctx, base, sequence, round)
+	list, err := p.files.list(ctx, base, sequence, round)
 	if err != nil {
 		return nil, err
 	}
-	snapshot, err := p.describe(base, list, sequence, gone)
+	snapshot, err := p.describe(base, list, sequence)
 	if err != nil {
 		return nil, err
 	}
@@ -205,14 +219,17 @@ func (p *publish) noNewDeletes(ctx context.Context, m *meta.Metadata) error {
 }
 
 // describe makes the snapshot of the request.
-func (p *publish) describe(base *meta.Metadata, list string, sequence int64, gone removed) (jsonMap, error) {
+func (p *publish) describe(base *meta.Metadata, list listed, sequence int64) (jsonMap, error) {
 	at := max(time.Now().UnixMilli(), base.LastUpdated.UnixMilli()+1)
 	summary := map[string]string{"operation": p.change.operation()}
 	var added removed
 	for _, d := range p.change.Add {
 		added.add(removed{1, d.Rows, d.Size})
 	}
-	s := jsonMap{"snapshot-id": p.snapshot, "sequence-number": sequence, "timestamp-ms": at, "manifest-list": list, "schema-id": base.CurrentSchemaID, "summary": summary}
+	s := jsonMap{"snapshot-id": p.snapshot, "sequence-number": sequence, "timestamp-ms": at, "manifest-list": list.location, "schema-id": base.CurrentSchemaID, "summary": summary}
+	if base.FormatVersion >= 3 {
+		s["first-row-id"], s["added-rows"] = base.NextRowID, list.rowIDs
+	}
 	var before map[string]string
 	if id, ok := head(base); ok {
 		parent, err := base.Snapshot(id)
@@ -222,7 +239,7 @@ func (p *publish) describe(base *meta.Metadata, list string, sequence int64, gon
 		s["parent-snapshot-id"] = id
 		before = parent.Summary
 	}
-	counts(summary, before, added, gone, before == nil || p.change.RemoveAll)
+	counts(summary, before, added, list.gone, before == nil || p.change.RemoveAll)
 	maps.Copy(summary, p.change.Summary)
 	return s, nil
 }

@@ -282,17 +282,3 @@ func TestMetricsSurviveARewrite(t *testing.T) {
 }
 
 var errFailpoint = errors.New("any failpoint")
-
-func TestOnlyVersion2IsCommittedTo(t *testing.T) {
-	t.Parallel()
-	l := created(t, fakerest.Config{}, "a")
-	m := l.load()
-	m.FormatVersion = 3 // of this copy
-	if _, err := l.table.Commit(t.Context(), m, Change{Add: dataFiles("b")}); !errors.Is(err, meta.ErrUnsupported) {
-		t.Errorf("error %v", err)
-	}
-	readOnly := &Table{Backend: l.client, Ident: ident, Store: struct{ object.Store }{l.store}}
-	if _, err := readOnly.Commit(t.Context(), l.base, Change{Add: dataFiles("b")}); !errors.Is(err, meta.ErrUnsupported) {
-		t.Errorf("read-only store: %v", err)
-	}
-}

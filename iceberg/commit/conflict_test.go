@@ -108,6 +108,7 @@ func (l *lake) addDeleteManifest(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	sequence := base.LastSequence + 1
 	var b bytes.Buffer
 	w, err := manifest.NewWriter(&b, manifest.WriterConfig{Version: 2, Table: base, Spec: base.Spec(0), SchemaJSON: schemaText, Deletes: true})
 	if err != nil {
@@ -122,14 +123,14 @@ func (l *lake) addDeleteManifest(ctx context.Context) error {
 		return err
 	}
 	l.store.Put("s3://warehouse/db/t/metadata/del-m.avro", b.Bytes())
-	files = append(files, manifest.File{Path: "s3://warehouse/db/t/metadata/del-m.avro", Length: int64(b.Len()), Deletes: true, Sequence: 2, MinSequence: 2, AddedSnapshot: 4242, AddedFiles: 1, AddedRows: 1, Partitions: []manifest.Summary{}})
+	files = append(files, manifest.File{Path: "s3://warehouse/db/t/metadata/del-m.avro", Length: int64(b.Len()), Deletes: true, Sequence: sequence, MinSequence: sequence, AddedSnapshot: 4242, AddedFiles: 1, AddedRows: 1, FirstRowID: -1, Partitions: []manifest.Summary{}})
 	var list bytes.Buffer
-	if err := manifest.WriteList(&list, manifest.ListConfig{Version: 2, Snapshot: 4242, Parent: mustHead(l.t, base), Sequence: 2}, files); err != nil {
+	if err := manifest.WriteList(&list, manifest.ListConfig{Version: base.FormatVersion, Snapshot: 4242, Parent: mustHead(l.t, base), Sequence: sequence}, files); err != nil {
 		return err
 	}
 	l.store.Put("s3://warehouse/db/t/metadata/del-list.avro", list.Bytes())
 	rq := request{Requirements: []jsonMap{assertUUID(base)}, Updates: []jsonMap{{"action": "add-snapshot", "snapshot": jsonMap{
-		"snapshot-id": 4242, "parent-snapshot-id": mustHead(l.t, base), "sequence-number": 2,
+		"snapshot-id": 4242, "parent-snapshot-id": mustHead(l.t, base), "sequence-number": sequence, "first-row-id": max(base.NextRowID, 0), "added-rows": 0,
 		"timestamp-ms": base.LastUpdated.UnixMilli() + 1, "manifest-list": "s3://warehouse/db/t/metadata/del-list.avro", "summary": jsonMap{"operation": "delete"},
 	}}, setMain(base, 4242)}}
 	body, err := rq.bytes()

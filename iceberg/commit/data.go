@@ -94,11 +94,18 @@ func (m *manifests) put(ctx context.Context, location string, b []byte) error {
 	return m.t.put(ctx, loc, b)
 }
 
+// listed is a manifest list that has been written.
+type listed struct {
+	location string
+	gone     removed
+	rowIDs   int64 // version 3: how many it assigned, from the table's next one on
+}
+
 // list writes the manifest list of a snapshot on top of base, and the manifests that it needs. sequence is the snapshot's.
-func (m *manifests) list(ctx context.Context, base *meta.Metadata, sequence int64, round int) (location string, gone removed, err error) {
+func (m *manifests) list(ctx context.Context, base *meta.Metadata, sequence int64, round int) (l listed, err error) {
 	files, err := m.t.manifestsOf(ctx, base)
 	if err != nil {
-		return "", gone, err
+		return l, err
 	}
 	if m.deletes == nil { // of the table that the change was made for
 		m.deletes = map[string]bool{}
@@ -107,14 +114,17 @@ func (m *manifests) list(ctx context.Context, base *meta.Metadata, sequence int6
 		}
 	}
 	if m.remove != nil || m.removeAll {
-		if files, gone, err = m.takeOut(ctx, base, files); err != nil {
-			return "", gone, err
+		if err := m.vectorsStay(base, files); err != nil {
+			return l, err
+		}
+		if files, l.gone, err = m.takeOut(ctx, base, files); err != nil {
+			return l, err
 		}
 	}
 	if len(m.added) > 0 {
 		if m.own == nil {
 			if m.own, err = m.writeAdded(ctx, base); err != nil {
-				return "", gone, err
+				return l, err
 			}
 		}
 		own := *m.own
@@ -126,13 +136,42 @@ func (m *manifests) list(ctx context.Context, base *meta.Metadata, sequence int6
 			files[i].Sequence = sequence
 		}
 	}
+	if base.FormatVersion >= 3 {
+		l.rowIDs = assignRowIDs(files, base.NextRowID)
+	}
 	parent, _ := head(base)
 	var b bytes.Buffer
-	if err := manifest.WriteList(&b, manifest.ListConfig{Version: 2, Snapshot: m.snapshot, Parent: parent, Sequence: sequence, Codec: "deflate"}, files); err != nil {
-		return "", gone, err
+	cfg := manifest.ListConfig{Version: base.FormatVersion, Snapshot: m.snapshot, Parent: parent, Sequence: sequence, FirstRowID: max(base.NextRowID, 0), Codec: "deflate"}
+	if err := manifest.WriteList(&b, cfg, files); err != nil {
+		return l, err
 	}
-	location = fmt.Sprintf("%s/snap-%d-%d-%s.avro", folder(base), m.snapshot, round, m.run)
-	return location, gone, m.put(ctx, location, b.Bytes())
+	l.location = fmt.Sprintf("%s/snap-%d-%d-%s.avro", folder(base), m.snapshot, round, m.run)
+	return l, m.put(ctx, l.location, b.Bytes())
+}
+
+// assignRowIDs gives a first row id to each manifest of data without one (specification, "First Row ID Assignment"): new ones, and those
+// of a table that was of version 2. It returns how many ids that takes: those of files which have their own are passed over.
+func assignRowIDs(files []manifest.File, next int64) (taken int64) {
+	for i := range files {
+		if f := &files[i]; !f.Deletes && f.FirstRowID < 0 {
+			f.FirstRowID = next + taken
+			taken += f.ExistingRows + f.AddedRows
+		}
+	}
+	return taken
+}
+
+// vectorsStay refuses to take single files out of a table of version 3 that has deletes: a deletion vector must not outlive its file.
+func (m *manifests) vectorsStay(base *meta.Metadata, files []manifest.File) error {
+	if base.FormatVersion < 3 || m.removeAll {
+		return nil
+	}
+	for _, f := range files {
+		if f.Deletes && !f.NoLiveFiles() {
+			return unsupported("replacing files of a table of format version 3 that has deletes", m.t.Ident)
+		}
+	}
+	return nil
 }
 
 // writeAdded writes the manifest of the added files. Their sequence numbers are null, inherited from the list that names the
@@ -174,7 +213,7 @@ func (m *manifests) write(ctx context.Context, base *meta.Metadata, spec *meta.S
 		return err
 	}
 	var b bytes.Buffer
-	w, err := manifest.NewWriter(&b, manifest.WriterConfig{Version: 2, Table: base, Spec: spec, SchemaJSON: text, Codec: "deflate"})
+	w, err := manifest.NewWriter(&b, manifest.WriterConfig{Version: base.FormatVersion, Table: base, Spec: spec, SchemaJSON: text, Codec: "deflate"})
 	if err != nil {
 		return err
 	}
@@ -322,7 +361,7 @@ func copyEntry(e *manifest.Entry, ids []int) (*manifest.Written, error) {
 	}
 	out := manifest.NewFile(string(e.Path), e.Rows, e.Size)
 	out.Status, out.Snapshot, out.Sequence, out.FileSequence = manifest.Existing, e.Snapshot, e.Sequence, e.FileSequence
-	out.Content, out.Format, out.Partition, out.SortOrder = e.Content, e.Format, partition, int64(e.SortOrder)
+	out.Content, out.Format, out.Partition, out.SortOrder, out.FirstRowID = e.Content, e.Format, partition, int64(e.SortOrder), e.FirstRowID
 	out.ColumnSizes, out.Values, out.Nulls, out.NaNs = map[int]int64{}, map[int]int64{}, map[int]int64{}, map[int]int64{}
 	out.Lower, out.Upper = map[int][]byte{}, map[int][]byte{}
 	for i, id := range ids {

@@ -8,6 +8,6 @@
 // commit still makes sense, and trying again on top; a lost answer by looking for what it would have done. Nothing is
 // deleted while the outcome is unknown: that is an *UnknownError, which lists the files.
 //
-// Data is committed to tables of format version 2 only. The package keeps no state and starts no goroutine; its functions
+// Data is committed to tables of format versions 2 and 3. The package keeps no state and starts no goroutine; its functions
 // are safe for concurrent use. It is imported by publish and refresh packages, never by a reader.
 package commit
