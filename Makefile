@@ -74,7 +74,16 @@ differential: ## COUNT random Parquet files of two writers from seed SEED on, re
 
 tpch: build ## the 22 TPC-H queries against DuckDB and ClickHouse, with times: make tpch SF=1 ARGS="--latency 0,50,100 --reps 1"
 	integration/prepare.sh peers
-	. integration/env.sh && $(GO) test -timeout 60m -count=1 -v -tags integration ./integration/tpch -args -measure -sf $${SF:-0.1} -args="$${ARGS:-}"
+	. integration/env.sh && $(GO) test -timeout 60m -count=1 -v -tags integration -run TestRows ./integration/tpch -args -measure -sf $${SF:-0.1} -args="$${ARGS:-}"
+
+.PHONY: selective sqllogic
+selective: build ## ten selective queries: files, row groups and bytes that lakescan, DuckDB's Iceberg reader and PyIceberg ask for: make selective SF=0.3
+	integration/prepare.sh
+	. integration/env.sh && $(GO) test -timeout 20m -count=1 -v -tags integration -run TestSelective ./integration/tpch -args -sf $${SF:-0.3}
+
+sqllogic: $(BIN)/lakescan ## duckdb-iceberg's SQL logic tests over the tables in its repository: make sqllogic REPO=path/to/duckdb-iceberg
+	@[ -d "$(REPO)" ] || { echo "REPO=path of a checkout of github.com/duckdb/duckdb-iceberg" >&2; exit 2; }
+	python3 interop/sqllogic/run.py "$(REPO)" $(ARGS)
 
 bench-selective: build ## one per cent of the rows of 150 MB at 100 ms, against DuckDB and Polars: ARGS="--latency 50 --reps 5"
 	integration/prepare.sh

@@ -133,23 +133,27 @@ func project(s *arrow.Schema, names []string, caseSensitive bool) (*arrow.Schema
 	return arrow.NewSchema(fields, &md), nil
 }
 
+// parsePath reads a path as people write it: one without a scheme is a local one, relative to the working folder.
+func parsePath(path string) (object.Location, error) {
+	loc, err := object.ParseLocation(path)
+	if err != nil || loc.Scheme != "" || loc.Bucket != "" || strings.Contains(path, "://") {
+		return loc, err
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return object.Location{}, err
+	}
+	if strings.HasSuffix(path, "/") {
+		abs += "/"
+	}
+	return object.ParseLocation(abs)
+}
+
 // listFiles answers in byte order; no match is object.ErrNotFound.
 func (c *Client) listFiles(ctx context.Context, pattern string) ([]object.Info, error) {
-	loc, err := object.ParseLocation(pattern)
+	loc, err := parsePath(pattern)
 	if err != nil {
 		return nil, err
-	}
-	if loc.Scheme == "" && loc.Bucket == "" && !strings.Contains(pattern, "://") {
-		abs, err := filepath.Abs(pattern)
-		if err != nil {
-			return nil, err
-		}
-		if strings.HasSuffix(pattern, "/") {
-			abs += "/"
-		}
-		if loc, err = object.ParseLocation(abs); err != nil {
-			return nil, err
-		}
 	}
 	wild := strings.IndexAny(loc.Key, "*?[")
 	if wild < 0 && !strings.HasSuffix(loc.Key, "/") {

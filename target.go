@@ -143,5 +143,9 @@ func (c *Client) loadTable(ctx context.Context, t target) (*iceberg.Table, error
 	if !t.isMetadata() {
 		return nil, &TargetError{t.path, "these are files, not a table"}
 	}
-	return iceberg.LoadMetadata(ctx, iceberg.CatalogConfig{NewStore: c.newStore, Budget: c.budget}, t.path)
+	loc, err := parsePath(t.path)
+	if err != nil {
+		return nil, err
+	}
+	return iceberg.LoadMetadata(ctx, iceberg.CatalogConfig{NewStore: c.newStore, Budget: c.budget}, loc.String())
 }

@@ -3,10 +3,13 @@ package lakescan
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/lakescan/lakescan/iceberg"
+	"github.com/lakescan/lakescan/object"
 )
 
 func TestSplitName(t *testing.T) {
@@ -107,5 +110,34 @@ func TestClosedClient(t *testing.T) {
 	cancel()
 	if _, err := Open(ctx, Config{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Open with a dead context: %v", err)
+	}
+}
+
+// A path without a scheme is relative to the working folder, for metadata documents as for files.
+func TestPathsAreRelativeToTheWorkingFolder(t *testing.T) {
+	t.Parallel()
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"t/metadata/v1.metadata.json": "file " + wd + "/t/metadata/v1.metadata.json",
+		"t/":                          "file " + wd + "/t/",
+		"/t/x.parquet":                "file /t/x.parquet",
+		"s3://b/t/v1.metadata.json":   "s3 t/v1.metadata.json",
+	} {
+		loc, err := parsePath(text)
+		if got := loc.Scheme + " " + loc.Key; err != nil || got != want {
+			t.Errorf("%s: %s, %v; want %s", text, got, err, want)
+		}
+	}
+	c, err := Open(t.Context(), Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_, err = c.loadTable(t.Context(), target{path: "no/such/v1.metadata.json"})
+	if !errors.Is(err, object.ErrNotFound) || !strings.Contains(err.Error(), wd) {
+		t.Errorf("%v names no file of %s", err, wd)
 	}
 }
