@@ -36,4 +36,10 @@ once toxiproxy ../tools/toxiproxy/go.mod -- build toxiproxy toxiproxy-server git
 once catalog fixture/pom.xml fixture/CatalogServer.java -- jars
 once python requirements.txt -- python
 once minio ../tools/minio/go.mod -- build minio minio github.com/minio/minio
+spark() {
+  "$LAKESCAN_TOOLS/python/bin/uv" pip install -q --python "$LAKESCAN_TOOLS/python/bin/python" -r spark/requirements.txt
+  rm -rf "$LAKESCAN_TOOLS/spark"
+  mvn -q -B -f spark/pom.xml dependency:copy-dependencies -DoutputDirectory="$LAKESCAN_TOOLS/spark"
+}
+if [[ " $only " = *" spark "* ]]; then once spark requirements.txt spark/requirements.txt spark/pom.xml -- spark; fi   # a writer of the oracle's tables, on demand
 if [ "${1:-}" = peers ]; then once peers requirements.txt tpch/requirements.txt -- peers; fi   # what only measuring needs

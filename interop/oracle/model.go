@@ -57,6 +57,7 @@ type Model struct {
 	Kinds    []Kind         // what another writer can write; nil = all, at any depth and with any name
 	Snapshot int64          // of a past state; 0 = current
 	Past     []*Model       // some past snapshots, as they were
+	Listed   int            // the format version of the current manifest list
 	Now      *Model         // the table of a past snapshot as it is now; nil = this is it
 	Features map[string]int // what the table holds, for the report and for the conditions of known faults
 }

@@ -818,6 +818,7 @@ func (w *writer) snapshot(operation string, snap int64, list []iceberg.ManifestF
 		s["first-row-id"], s["added-rows"] = first, w.nextRow-first
 	}
 	w.snapshots = append(w.snapshots, s)
+	w.m.Listed = w.m.Version
 	w.past = append(w.past, w.m.freeze(snap))
 	return nil
 }
