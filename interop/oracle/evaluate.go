@@ -36,6 +36,7 @@ const (
 	uuidPartition                     // a UUID of a partition tuple is unequal to every literal
 	nanLow                            // NaN is below all, or follows the bounds that do not know it
 	signedZero                        // 0.0 is not IN (-0.0), nor the other way round
+	farLiteral                        // a literal beyond an int is decided for a file that has the column as int, so that NULL <> x is true
 	nestedDefault                     // a field's default counts even where its struct is NULL
 	defaultType                       // a default of a temporal type or a UUID is unequal to every literal
 )
@@ -94,10 +95,18 @@ func (p *Pred) evalLeaf(row Row, d dialect) Truth {
 		return negative
 	case v != nil:
 		return p.test(v, t, d)
-	case absent && d&absentTwo != 0, d&partitionTwo != 0 && row.File.Spec.source(p.Col.field().ID), d&nullNotIn != 0 && (p.Op == "in" || p.Op == "not in"):
+	case d&farLiteral != 0 && p.beyondInt(), absent && d&absentTwo != 0, d&partitionTwo != 0 && row.File.Spec.source(p.Col.field().ID), d&nullNotIn != 0 && (p.Op == "in" || p.Op == "not in"):
 		return negative
 	}
 	return Unknown
+}
+
+// beyondInt is true of a test of a long with a literal that no int is.
+func (p *Pred) beyondInt() bool {
+	return p.Col.field().Type.Kind == Long && slices.ContainsFunc(p.Lits, func(l Lit) bool {
+		v, ok := l.V.(int64)
+		return ok && (v < math.MinInt32 || v > math.MaxInt32)
+	})
 }
 
 var temporal = []Kind{Date, Time, Timestamp, Timestamptz, UUID}

@@ -182,12 +182,12 @@ func (w *writer) equalityDelete() error {
 		foreign := len(partitionFields(spec)) > 0 && (f.Spec != spec || fmt.Sprint(f.Tuple...) != fmt.Sprint(tuple...))
 		for i, r := range f.Rows {
 			row := project(r, f.Schema, w.m.schema()).(map[int]any)
-			f.Unknown[i] = f.Unknown[i] || slices.ContainsFunc(rows, func(k map[int]any) bool { return nearly(row, k, fit) })
+			f.Unknown[i] = f.Unknown[i] || slices.ContainsFunc(rows, func(k map[int]any) bool { return nearly(row, k, fit, f.Stored) })
 			if keys[key(row)] != nil {
 				f.Foreign[i] = f.Foreign[i] || foreign
 				if !foreign {
 					f.Dead[i] = true
-					f.EqDead[i] = slices.ContainsFunc(fit, func(g *Field) bool { return !holds(f.Stored, g.ID) && g.Default != nil })
+					f.EqDead[i] = slices.ContainsFunc(fit, func(g *Field) bool { return !holds(f.Stored, g.ID) && (g.Default != nil || holds(f.Schema, g.ID)) })
 				}
 			}
 		}
@@ -213,12 +213,12 @@ func (w *writer) equalityDelete() error {
 	return w.commit("delete", []iceberg.DataFile{b.Build()}, nil)
 }
 
-// nearly is true of a row that SQL's comparison neither finds equal to a key nor unequal.
-func nearly(row, key map[int]any, fields []*Field) bool {
+// nearly is true of a row that SQL's comparison neither finds equal to a key nor unequal, if what the file lacks is taken for NULL.
+func nearly(row, key map[int]any, fields []*Field, stored *Type) bool {
 	unknown := false
 	for _, f := range fields {
 		switch a, b := row[f.ID], key[f.ID]; {
-		case a == nil || b == nil:
+		case a == nil || b == nil || !holds(stored, f.ID):
 			unknown = true
 		case compare(a, f.Type, b, f.Type) != 0:
 			return false
