@@ -187,6 +187,28 @@ func TestP12_CommitsAreReadByOthers(t *testing.T) {
 	}
 	check("rebuilt", 10)
 
+	// Version 3: the catalog checks the row ids that each snapshot takes, and counts them on.
+	if res.Metadata, err = client.Post(t.Context(), target.Ident, []byte(`{"requirements":[],"updates":[{"action":"upgrade-format-version","format-version":3}]}`)); err != nil {
+		t.Fatal(err)
+	}
+	six := dataFile(t, target.Store, res.Metadata, "six", 2000, 2020)
+	for _, c := range []struct {
+		name      string
+		change    commit.Change
+		rows, ids int64 // ids: the table's next row id, the files of version 2 having got theirs with the first commit
+	}{
+		{"version 3, append", commit.Change{Add: []commit.DataFile{six, dataFile(t, target.Store, res.Metadata, "seven", 3000, 3005)}}, 35, 35},
+		{"version 3, one of two files of a manifest replaced", commit.Change{Remove: []string{six.Path}, Add: []commit.DataFile{dataFile(t, target.Store, res.Metadata, "eight", 4000, 4001)}}, 16, 35 + 5 + 1},
+	} {
+		if res, err = target.Commit(t.Context(), res.Metadata, c.change); err != nil {
+			t.Fatal(err)
+		}
+		if res.Metadata.NextRowID != c.ids {
+			t.Errorf("%s: next row id %d, want %d", c.name, res.Metadata.NextRowID, c.ids)
+		}
+		check(c.name, int(c.rows))
+	}
+
 	// Statistics: two files for one snapshot, the second carrying the first's blob.
 	for _, kind := range []string{"apache-datasketches-theta-v1", "lakescan-index-v1"} {
 		m, err := target.SetStatistics(t.Context(), res.Metadata, res.Snapshot, statisticsBuilder(t, target, res, kind))
