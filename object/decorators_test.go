@@ -79,6 +79,7 @@ func TestL47_MappedOpensElsewhere(t *testing.T) {
 		{From: "hdfs://nn/data", To: "/local/dir"},
 		{From: "", To: "s3://rel/ative"},
 		{From: "s3://whole", To: "s3://new/bucket"},
+		{From: "file://data/t", To: "s3://new/wh/t"},
 	})
 	for text, want := range map[string]string{
 		"s3://old/wh/t/f":     "s3://new/wh/t/f",
@@ -87,7 +88,8 @@ func TestL47_MappedOpensElsewhere(t *testing.T) {
 		"hdfs://nn/data/f":    "/local/dir/f",
 		"s3a://whole/x/f":     "s3://new/bucket/x/f",
 		"data/f":              "s3://rel/ative/data/f",
-		"s3://old/wh2/f":      "s3://old/wh2/f", // not at a path boundary
+		"file://data/t/f":     "s3://new/wh/t/f", // a folder taken for a host
+		"s3://old/wh2/f":      "s3://old/wh2/f",  // not at a path boundary
 		"s3://old/unmapped/f": "s3://old/unmapped/f",
 	} {
 		loc := at(t, text)

@@ -12,6 +12,7 @@ import (
 //	text                      Scheme  Bucket  Key
 //	s3a://b/x%20y//z?q#f      s3a     b       x%20y//z?q#f     keys are literal: nothing is decoded or cleaned
 //	file:///a/b, file:/a/b    file            /a/b             and file://localhost/a/b
+//	file://host/a             file    host    /a               opens through Mapped only: a table moved with wrong URIs
 //	/a/b                      file            /a/b
 //	data/x.parquet                            data/x.parquet   relative: opens through Mapped only
 type Location struct{ Recorded, Scheme, Bucket, Key string }
@@ -54,8 +55,8 @@ func parseFile(loc Location, rest string) (Location, error) {
 	loc.Scheme = "file"
 	if after, ok := strings.CutPrefix(rest, "//"); ok {
 		host, path, _ := strings.Cut(after, "/")
-		if host != "" && !strings.EqualFold(host, "localhost") {
-			return Location{}, fmt.Errorf("%w: location %q names the host %q: only local files are read", ErrInvalid, loc.Recorded, host)
+		if !strings.EqualFold(host, "localhost") {
+			loc.Bucket = host
 		}
 		rest = "/" + path
 	}
@@ -106,7 +107,7 @@ func (l Location) Canonical() string {
 	case "s3a", "s3n":
 		return "s3://" + l.Bucket + "/" + l.Key
 	case "file":
-		return "file://" + l.Key
+		return "file://" + l.Bucket + l.Key
 	}
 	return l.Scheme + "://" + l.Bucket + "/" + l.Key
 }

@@ -22,6 +22,7 @@ func TestParseLocation(t *testing.T) {
 		{"file:///a/b%20c", "file", "", "/a/b%20c"},
 		{"file:/a/b", "file", "", "/a/b"},
 		{"file://localhost/a", "file", "", "/a"},
+		{"file://data/t/x.parquet", "file", "data", "/t/x.parquet"},
 		{"/a/b c", "file", "", "/a/b c"},
 		{"data/x.parquet", "", "", "data/x.parquet"},
 		{"ts=10:30/x", "", "", "ts=10:30/x"},
@@ -38,7 +39,7 @@ func TestParseLocation(t *testing.T) {
 
 func TestParseLocationRefuses(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"", "s3:///k", "s3:/b/k", "file://host/x", "a\x00b", "s3a://AKIA:hush@bucket/k"} {
+	for _, text := range []string{"", "s3:///k", "s3:/b/k", "a\x00b", "s3a://AKIA:hush@bucket/k"} {
 		loc, err := object.ParseLocation(text)
 		if !errors.Is(err, object.ErrInvalid) {
 			t.Errorf("%q: %#v, %v, want ErrInvalid", text, loc, err)

@@ -13,7 +13,6 @@ KNOWN = {
     "column_mapping_delete.test": ("a is null and b is null", "a required column that a file has under no name is an error, not NULL"),
     "case_sensitive_names.test": ("", "columns whose names differ by case: lakescan adds their place in the schema, DuckDB _1"),
     "legacy_bare_deletion_vector.test": ("statement error", "a deletion vector without a Puffin file around it is read by its recorded offset; DuckDB wants a setting for that"),
-    "missing_map_bounds.test": ("iceberg_scan", "locations recorded as file://data/…: by RFC 8089 a host, and refused by that name"),
     "timestamptz_ns_type.test": ("describe", "a type of a later DuckDB than the linked one"),
 }
 SCAN = re.compile(r"iceberg_scan\s*\(((?:[^()']|'[^']*')*)\)", re.I)

@@ -58,7 +58,9 @@ func (s *Store) Close() error {
 // path turns a location into a name for the methods below: absolute, or relative to the root.
 func (s *Store) path(loc object.Location) (string, error) {
 	switch {
-	case loc.Scheme != "file" || loc.Bucket != "" || !strings.HasPrefix(loc.Key, "/"):
+	case loc.Scheme == "file" && loc.Bucket != "":
+		return "", fmt.Errorf("%w: %q names the host %q: only local files are read", object.ErrInvalid, loc.Recorded, loc.Bucket)
+	case loc.Scheme != "file" || !strings.HasPrefix(loc.Key, "/"):
 		return "", fmt.Errorf("%w: %q is no local file", object.ErrInvalid, loc.Recorded)
 	case s.dir == nil:
 		return filepath.FromSlash(loc.Key), nil
