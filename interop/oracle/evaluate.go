@@ -32,13 +32,13 @@ const (
 	nanIEEE       dialect = 1 << iota // no comparison with NaN is true but <>
 	nullNotIn                         // NULL NOT IN (…) is true, NULL IN (…) is false
 	absentTwo                         // a test of a column that the row's file lacks is decided before NOT and AND: NULL <> x is true, NULL < x false
-	partitionTwo                      // the same of a column whose partition value is NULL
 	uuidPartition                     // a UUID of a partition tuple is unequal to every literal
 	nanLow                            // NaN is below all, or follows the bounds that do not know it
 	signedZero                        // 0.0 is not IN (-0.0), nor the other way round
 	farLiteral                        // a literal beyond an int is decided for a file that has the column as int, so that NULL <> x is true
 	nestedDefault                     // a field's default counts even where its struct is NULL
-	defaultType                       // a default of a temporal type or a UUID is unequal to every literal
+	reversed                          // a UUID that only the partition has is tested as reversedUUID reads it
+	floatLiteral                      // a literal is rounded to a float for files that have the column as float
 )
 
 // each calls f with every subset of d until it returns false.
@@ -88,17 +88,34 @@ func (p *Pred) evalLeaf(row Row, d dialect) Truth {
 	case "is not null":
 		return truth(v != nil)
 	}
-	absent := d&(absentTwo|defaultType) != 0 && !holds(row.File.Stored, p.Col.field().ID)
+	if v != nil && d&reversed != 0 && t.Kind == UUID && onlyPartition(row, p.Col.field().ID) {
+		v = reverse(v.(string))
+	}
+	absent := !holds(row.File.Stored, p.Col.field().ID)
 	negative := truth(p.Op == "not in" || p.Op == "<>" || p.Op == "not prefix")
 	switch {
-	case v != nil && absent && d&defaultType != 0 && slices.Contains(temporal, t.Kind), v != nil && d&uuidPartition != 0 && t.Kind == UUID && row.File.Spec.identity(p.Col.field().ID):
+	case v != nil && d&uuidPartition != 0 && t.Kind == UUID && row.File.Spec.identity(p.Col.field().ID):
 		return negative
+	case v != nil && d&floatLiteral != 0 && !absent && stored(row.File.Stored, p.Col.field().ID).Kind == Float:
+		return p.rounded().test(v, t, d)
 	case v != nil:
 		return p.test(v, t, d)
-	case d&farLiteral != 0 && p.beyondInt(), absent && d&absentTwo != 0, d&partitionTwo != 0 && row.File.Spec.source(p.Col.field().ID), d&nullNotIn != 0 && (p.Op == "in" || p.Op == "not in"):
+	case d&farLiteral != 0 && p.beyondInt(), absent && d&absentTwo != 0, d&nullNotIn != 0 && (p.Op == "in" || p.Op == "not in"):
 		return negative
 	}
 	return Unknown
+}
+
+// rounded is a leaf with the nearest floats for literals.
+func (p *Pred) rounded() *Pred {
+	out := *p
+	out.Lits = slices.Clone(p.Lits)
+	for i, l := range out.Lits {
+		if x, ok := l.V.(float64); ok {
+			out.Lits[i].V = float64(float32(x))
+		}
+	}
+	return &out
 }
 
 // beyondInt is true of a test of a long with a literal that no int is.

@@ -175,9 +175,16 @@ func explain(fs []*Fault, m *Model, rows []Row, p *Pred, a answer) bool {
 		}
 	}
 	for _, r := range m.deleted() {
-		if slices.ContainsFunc(fs, func(f *Fault) bool { return f.More != nil && f.More(m, p, r) }) && (p == nil || p.eval(r, 0) == Yes) {
-			maybe = append(maybe, r)
+		if !slices.ContainsFunc(fs, func(f *Fault) bool { return f.More != nil && f.More(m, p, r) }) {
+			continue
 		}
+		d.each(func(d dialect) bool {
+			if p == nil || p.eval(r, d) == Yes {
+				maybe = append(maybe, r)
+				return false
+			}
+			return true
+		})
 	}
 	for _, r := range maybe {
 		take(r)

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math/big"
-	"slices"
 	"strings"
 )
 
@@ -91,10 +90,21 @@ func (t *Type) child(id int) *Field {
 	return nil
 }
 
-// holds is true where t has the field at any depth.
-func holds(t *Type, id int) bool {
-	return slices.ContainsFunc(t.Fields, func(f *Field) bool { return f.ID == id || holds(f.Type, id) })
+// stored is the type of a field at any depth of t; nil where t lacks it.
+func stored(t *Type, id int) *Type {
+	for _, f := range t.Fields {
+		if f.ID == id {
+			return f.Type
+		}
+		if in := stored(f.Type, id); in != nil {
+			return in
+		}
+	}
+	return nil
 }
+
+// holds is true where t has the field at any depth.
+func holds(t *Type, id int) bool { return stored(t, id) != nil }
 
 // Column is a field that a predicate or an equality delete can name: the path of names through structs.
 type Column struct {
