@@ -128,6 +128,10 @@ bench-smoke: $(BIN)/lakescan ## each benchmark once, and the latency laboratory 
 	rm -rf out/smoke && $(BIN)/lakescan bench run experiments/smoke.yaml -o out/smoke
 	$(GO) test -run '^$$' -bench . -benchtime 1x -tags $(TAGS) $(PKGS)
 
+bench-parquet: ## decoding against arrow-go, parquet-go, DuckDB and bare decompression, one run, from memory, with the targets
+	integration/prepare.sh python
+	. integration/env.sh && cd interop/parquetbench && $(GO) run . -report
+
 # PLANBENCH="-pairs 2" or PLANBENCH=-smoke for less.
 bench-plan: ## planning, its latency and memory, limits, table metadata, against iceberg-go and PyIceberg in the same run
 	integration/prepare.sh python
