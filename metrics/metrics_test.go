@@ -253,4 +253,8 @@ Package ` + "`tracing`" + ` turns the events of scans and stores into OpenTeleme
 | ` + "`lakescan.plan`" + ` | child of the scan: up to the first file | |
 | ` + "`lakescan.file`" + ` | child of the scan: claimed to delivered | ` + "`lakescan.file`, `lakescan.ordinal`" + `; events ` + "`open`, `wave`, `ready`, `empty`" + ` |
 | ` + "`lakescan.request`" + ` | child of its file, else of the scan under way: sent to the end of the body | ` + "`lakescan.file`, `lakescan.range`, `lakescan.kind`, `lakescan.attempt`, `lakescan.hedge`, `lakescan.bytes`, `http.response.status_code`" + ` |
+
+The command line sends its own spans, under one named after the command, where the environment names a collector that takes OTLP over HTTP:
+` + "`OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318`" + ` (` + "`OTEL_EXPORTER_OTLP_HEADERS`" + `, ` + "`OTEL_SERVICE_NAME`" + `, ` + "`OTEL_SDK_DISABLED`" + ` and the other standard variables hold;
+` + "`TRACEPARENT`" + ` puts the command into a trace that its starter began). A collector that is away takes nothing from the answer, and two seconds at most; ` + "`-v`" + ` tells.
 `

@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 //	exits N lakescan …        the exit code is N; output as after exec
 //	faults s3|rest RULE       adds a rule of internal/faulty in front of the store, the catalog
 //	requests s3|rest N GLOB   the number of requests whose path matches, since the script began or since "requests reset"
+//	spans NAME…               the collector at COLLECTOR has got a span of each of these names, and of no others, since the last "spans"
 //	interrupt N lakescan …    sends SIGINT once stderr or the store has been reached, and demands exit code N within 4 s
 //
 // Variables: URI (catalog), S3 (store), KEY and SECRET.
@@ -51,7 +52,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "faults": faults, "requests": requests, "interrupt": interrupt,
+			"exits": exits, "faults": faults, "requests": requests, "interrupt": interrupt, "spans": spans,
 		},
 	})
 }
@@ -67,6 +68,7 @@ const (
 // lake is one script's servers.
 type lake struct {
 	s3, rest         *faulty.Rules
+	collector        *collector
 	s3Base, restBase int
 }
 
@@ -96,6 +98,10 @@ func setupLake(env *testscript.Env) error {
 	catalog.AddNamespace("empty")
 	catalog.AddNamespace("demo", "nested.dot")
 	rest := httptest.NewServer(l.rest.Handler(catalog))
+	l.collector = &collector{}
+	traces := httptest.NewServer(l.collector)
+	env.Setenv("COLLECTOR", traces.URL)
+	env.Defer(traces.Close)
 	env.Defer(func() { rest.CloseClientConnections(); rest.Close(); s3.CloseClientConnections(); s3.Close() })
 	env.Values[lakeKey{}] = l
 	home := filepath.Join(env.WorkDir, "home")

@@ -55,6 +55,11 @@ func (a *app) withClient(cmd *cobra.Command, use func(ctx context.Context, s *se
 	if off, _ := cmd.Flags().GetBool("no-cache"); off {
 		cfg.NoCache = true
 	}
+	ctx, traceEnd, err := a.traced(ctx, cmd, &cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { traceEnd(err) }()
 	if s.client, err = lakescan.Open(ctx, cfg); err != nil {
 		return s.cause(ctx, err)
 	}
