@@ -45,6 +45,7 @@ lint: ## formatting, vet, staticcheck, the repository's own rules
 	$(BIN)/tools/staticcheck -tags $(TAGS) $(PKGS)
 	$(GO) test -count=1 ./internal/lint ./internal/cases
 	$(GO) mod verify >/dev/null && $(GO) mod tidy -diff
+	@for m in demo interop/oracle interop/parquetbench interop/parquetdiff interop/planbench; do (cd $$m && $(GO) mod tidy -diff) || { echo "$$m: go mod tidy"; exit 1; }; done
 
 # A program built with the detector sleeps a second when it ends; the scripts start two hundred of them.
 race: ## everything under the race detector, the longest tests in their short form
