@@ -32,6 +32,27 @@ func Half(bits uint16) float64 {
 	return v
 }
 
+// HalfBits is the inverse of Half: the bits of a half of value v, and of the greatest half not above v where v is none. All NaN are one.
+func HalfBits(v float64) uint16 {
+	sign := uint16(0)
+	if math.Signbit(v) {
+		sign = 0x8000
+	}
+	switch {
+	case v != v:
+		return 0x7e00
+	case v == 0:
+		return sign
+	case math.IsInf(v, 0):
+		return sign | (maxHalf + 1)
+	}
+	i := halfRank(math.Max(v, -65504))
+	if i < 0 {
+		return uint16(-i) | 0x8000
+	}
+	return uint16(i)
+}
+
 // rankedHalf is the i-th finite half counted from 0, for i in ±maxHalf.
 func rankedHalf(i int) float64 {
 	if i < 0 {

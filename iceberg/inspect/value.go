@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
 	"github.com/lakescan/lakescan/expr"
+	"github.com/lakescan/lakescan/expr/literals"
 	"github.com/lakescan/lakescan/expr/transform"
 	"github.com/lakescan/lakescan/iceberg/meta"
 )
@@ -66,53 +67,15 @@ func appendValue(b array.Builder, v any) error {
 
 func appendScalar(b array.Builder, v any) error {
 	switch x := v.(type) {
-	case bool:
-		b.(*array.BooleanBuilder).Append(x)
-	case string:
-		b.(*array.StringBuilder).Append(x)
-	case float64:
-		if f, ok := b.(*array.Float32Builder); ok {
-			f.Append(float32(x))
-		} else {
-			b.(*array.Float64Builder).Append(x)
-		}
-	case *big.Int:
-		b.(*array.Decimal128Builder).Append(decimal128.FromBigInt(x))
-	case []byte:
-		switch b := b.(type) {
-		case *array.FixedSizeBinaryBuilder:
-			if len(x) != b.Type().(*arrow.FixedSizeBinaryType).ByteWidth { // a bound that was cut short
-				b.AppendNull()
-				return nil
-			}
-			b.Append(x)
-		case *array.BinaryBuilder:
-			b.Append(x)
-		}
 	case time.Time:
-		b.(*array.TimestampBuilder).Append(arrow.Timestamp(x.UnixMicro()))
-	case int64:
-		return appendInteger(b, x)
-	default:
-		return fmt.Errorf("inspect: a %T", v)
+		v = x.UnixMicro()
+	case []byte:
+		if f, ok := b.(*array.FixedSizeBinaryBuilder); ok && len(x) != f.Type().(*arrow.FixedSizeBinaryType).ByteWidth { // a bound that was cut short
+			v = nil
+		}
 	}
-	return nil
-}
-
-func appendInteger(b array.Builder, v int64) error {
-	switch b := b.(type) {
-	case *array.Int32Builder:
-		b.Append(int32(v))
-	case *array.Int64Builder:
-		b.Append(v)
-	case *array.Date32Builder:
-		b.Append(arrow.Date32(v))
-	case *array.Time64Builder:
-		b.Append(arrow.Time64(v))
-	case *array.TimestampBuilder:
-		b.Append(arrow.Timestamp(v))
-	default:
-		return fmt.Errorf("inspect: an integer for %s", b.Type())
+	if err := literals.Append(b, v); err != nil {
+		return fmt.Errorf("inspect: %w", err)
 	}
 	return nil
 }

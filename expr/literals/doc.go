@@ -1,0 +1,2 @@
+// Package literals turns values of expr.Literal into Arrow values.
+package literals
