@@ -134,6 +134,9 @@ func (r *Reader) Next(ctx context.Context) (Batch, error) {
 	return b, nil
 }
 
+// AnyThread reports whether Next may be called on a locked thread, as a C callback's is.
+func (r *Reader) AnyThread() bool { return r.inline == nil }
+
 // step gets an owned batch.
 func (r *Reader) step(ctx context.Context) (Batch, error) {
 	r.mu.Lock()

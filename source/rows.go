@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"iter"
 	"slices"
 	"sync"
 
@@ -143,8 +142,10 @@ func (u *parquetUnit) finish(ctx context.Context) (out []Batch, err error) {
 			out = nil
 		}
 	}()
-	places := newPlaces(u.u.Selection(), u.c.footer.FirstRow(u.g.rg), u.c.footer.Rows(u.g.rg))
-	defer places.stop()
+	var places *places
+	if u.c.placed() {
+		places = newPlaces(u.u.Selection(), u.c.footer.FirstRow(u.g.rg), u.c.footer.Rows(u.g.rg))
+	}
 	for {
 		if err := ctx.Err(); err != nil {
 			return out, err
@@ -157,7 +158,9 @@ func (u *parquetUnit) finish(ctx context.Context) (out []Batch, err error) {
 			return out, err
 		}
 		o := Origin{Ordinal: u.c.file.task.Ordinal, RowGroup: u.g.rg}
-		o.First, o.Positions = places.take(int(rec.NumRows()))
+		if places != nil {
+			o.First, o.Positions = places.take(int(rec.NumRows()))
+		}
 		b, err := u.c.shape(rec, o, u.filtered)
 		rec.Release()
 		if err != nil {
@@ -177,19 +180,18 @@ func (u *parquetUnit) close() {
 // places tells where in the file successive rows of a selection lie.
 type places struct {
 	next    func() (int64, int64, bool)
-	stop    func()
 	base    int64
 	at, end int64
 }
 
 func newPlaces(sel rowsel.Selection, base, rows int64) *places {
-	p := &places{base: base}
-	if sel.All() {
-		p.end, p.stop = rows, func() {}
-		return p
-	}
-	p.next, p.stop = iter.Pull2(sel.Ranges(rows))
-	return p
+	return &places{base: base, next: sel.Walk(rows)}
+}
+
+// placed reports whether anybody looks at the places of rows: they cost more than a column where many short runs are selected, and a
+// consumer that filters itself (SQL) has no use for them.
+func (c *parquetFile) placed() bool {
+	return !c.format.cfg.FilterHint || len(c.plan.Fills) > 0 || c.filter.deletes != nil
 }
 
 // take gives the positions of the next n rows: the first, and all of them unless they follow each other.

@@ -36,7 +36,8 @@ type Task struct {
 	Deletes      deletes.Set
 }
 
-// Origin places a batch: file ordinal, row group, and the file position of each row (First for a dense batch).
+// Origin places a batch: file ordinal, row group, and the file position of each row (First for a dense batch). With Config.FilterHint
+// the positions mean nothing.
 type Origin struct {
 	Ordinal, RowGroup int
 	First             int64

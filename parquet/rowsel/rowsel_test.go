@@ -340,3 +340,21 @@ func BenchmarkAndNot(b *testing.B) {
 		})
 	}
 }
+
+func TestWalkGivesTheRangesOfRanges(t *testing.T) {
+	for _, s := range []Selection{{}, None(), FromRanges(0, 3), FromRanges(2, 5, 9, forever), FromPositions([]int64{1, 3, 5, 7, 9, 64, 65, 200}), FromWords(64, []uint64{0x5555, 0, 1 << 63})} {
+		for _, rows := range []int64{0, 1, 4, 10, 65, 300} {
+			next := s.Walk(rows)
+			for from, to := range s.Ranges(rows) {
+				if a, b, ok := next(); a != from || b != to || !ok {
+					t.Fatalf("%v below %d: [%d, %d) %v, want [%d, %d)", s, rows, a, b, ok, from, to)
+				}
+			}
+			for range 2 {
+				if a, b, ok := next(); ok {
+					t.Fatalf("%v below %d: [%d, %d) too much", s, rows, a, b)
+				}
+			}
+		}
+	}
+}

@@ -305,6 +305,26 @@ func (s Selection) Between(from, to int64) iter.Seq2[int64, int64] {
 	}
 }
 
+// Walk returns the ranges that Ranges yields, one a call, until ok is false. Unlike iter.Pull it is no coroutine: a call costs little, may
+// come from any thread, and there is nothing to stop.
+func (s Selection) Walk(rows int64) (next func() (from, to int64, ok bool)) {
+	if s.s == nil {
+		return func() (int64, int64, bool) {
+			to := rows
+			rows = 0
+			return 0, to, to > 0
+		}
+	}
+	c := s.s.from(0)
+	return func() (int64, int64, bool) {
+		from, to, ok := c.next()
+		if !ok || from >= rows {
+			return 0, 0, false
+		}
+		return from, min(to, rows), true
+	}
+}
+
 // Equal tells if both select the same rows.
 func (s Selection) Equal(o Selection) bool {
 	if s.s == nil || o.s == nil {
