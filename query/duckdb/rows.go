@@ -5,6 +5,7 @@ package duckdb
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	bindings "github.com/duckdb/duckdb-go-bindings"
@@ -38,6 +39,7 @@ func (s *statement) start(ctx context.Context) (*rows, error) {
 	if bindings.PendingPreparedStreaming(s.prepared, &r.pending) == bindings.StateError {
 		return nil, &engineError{kind: bindings.ErrorTypeInvalid, text: bindings.PendingError(r.pending)}
 	}
+	r.await()
 	if bindings.ExecutePending(r.pending, &r.result) == bindings.StateError {
 		return nil, r.failure()
 	}
@@ -55,6 +57,29 @@ func (s *statement) start(ctx context.Context) (*rows, error) {
 	r.schema, r.export = schema, newExporter(schema, types)
 	return r, nil
 }
+
+// await works at the statement until it has a first chunk, or failed. ExecutePending would do so too, but asks again and again for a task,
+// without a pause, while the other threads have them all and wait for the store: a core's time for nothing.
+func (r *rows) await() {
+	pause := minPause
+	for {
+		switch bindings.PendingExecuteTask(r.pending) {
+		case bindings.PendingStateResultNotReady:
+			pause = minPause
+		case bindings.PendingStateNoTasksAvailable:
+			time.Sleep(pause)
+			pause = min(2*pause, maxPause)
+		default:
+			return
+		}
+	}
+}
+
+// How long a thread without a task waits before it asks for one again. The longest is what a second thread may come late to a pipeline.
+const (
+	minPause = 50 * time.Microsecond
+	maxPause = 400 * time.Microsecond
+)
 
 func arrowSchema(o bindings.ArrowOptions, types []bindings.LogicalType, names []string) (*arrow.Schema, error) {
 	schema, ed := bindings.NewArrowSchema(o, types, names)
