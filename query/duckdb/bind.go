@@ -148,8 +148,10 @@ func (s *statement) needs(doc string) error {
 	if err != nil {
 		return err
 	}
+	uses := map[string]int{}
 	for i := range scans {
 		s.fn.refs[scans[i].Key].bindFilter(&scans[i])
+		uses[scans[i].Key]++
 	}
 	merged := plan.Merge(scans)
 	for _, r := range s.refs {
@@ -163,7 +165,11 @@ func (s *statement) needs(doc string) error {
 			if c > 0 && c < len(r.columns) {
 				r.Need.Columns = append(r.Need.Columns, r.columns[c].field.Name)
 				r.Need.RowsOnly = false
+				r.once = append(r.once, c)
 			}
+		}
+		if uses[r.key] > 1 {
+			r.once = nil
 		}
 	}
 	return nil

@@ -43,6 +43,7 @@ type function struct {
 		ctx   context.Context // of the run; nil before
 		err   error           // the first Go error of a callback
 		scans map[*scan]struct{}
+		ahead map[*reference]*scan // opened before DuckDB asks for them
 	}
 }
 
@@ -74,9 +75,13 @@ func registerFunction(in *instance) (*function, error) {
 func (f *function) close() {
 	f.mu.Lock()
 	left := f.mu.scans
-	f.mu.scans = nil
+	ahead := f.mu.ahead
+	f.mu.scans, f.mu.ahead = nil, nil
 	f.mu.Unlock()
 	for s := range left {
+		s.close()
+	}
+	for _, s := range ahead {
 		s.close()
 	}
 	for _, r := range f.refs {

@@ -4,6 +4,7 @@ package duckdb
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"unsafe"
@@ -12,8 +13,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
 	bindings "github.com/duckdb/duckdb-go-bindings"
-
-	"github.com/lakescan/lakescan/query"
 )
 
 // layout says how the columns of a batch become the vectors of a chunk. It is fixed when the scan opens and then only read.
@@ -44,10 +43,13 @@ type lentColumn struct {
 }
 
 // makeLayout matches the reader's columns with the vectors.
-func (s *scan) makeLayout(got *arrow.Schema, need query.Need) error {
+func (s *scan) makeLayout(got *arrow.Schema) error {
 	l := &s.layout
-	if got.NumFields() != len(need.Columns) {
-		return fmt.Errorf("table %s: a scan of %d columns gave %d", strings.Join(s.ref.Name, "."), len(need.Columns), got.NumFields())
+	if got.NumFields() != len(s.columns) {
+		return fmt.Errorf("table %s: a scan of %d columns gave %d", strings.Join(s.ref.Name, "."), len(s.columns), got.NumFields())
+	}
+	for _, c := range s.columns {
+		l.fields = append(l.fields, s.ref.columns[c].field)
 	}
 	var lent []arrow.Field
 	for to, w := range s.wanted {
@@ -55,8 +57,7 @@ func (s *scan) makeLayout(got *arrow.Schema, need query.Need) error {
 			l.hidden = append(l.hidden, to)
 			continue
 		}
-		c, from := s.ref.columns[w], len(l.fields)
-		l.fields = append(l.fields, c.field)
+		c, from := s.ref.columns[w], slices.Index(s.columns, w)
 		if c.how != copyArrow {
 			l.copied = append(l.copied, copiedColumn{from: from, to: to, how: c.how, width: c.width})
 			continue

@@ -23,6 +23,7 @@ type reference struct {
 	view     string // name of the view, quoted and qualified
 	syntax   plan.TableRef
 	columns  []column // columns[0] is the hidden one
+	once     []int    // columns that the only scan of the plan reads; nil = the plan has several, or none, or is not known
 	hasTypes bool
 	utc      bool // the session's zone is UTC
 }

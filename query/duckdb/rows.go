@@ -36,6 +36,7 @@ func (s *statement) start(ctx context.Context) (*rows, error) {
 	if err := context.Cause(run); err != nil {
 		return nil, err
 	}
+	s.fn.openAhead(run, s.refs)
 	if bindings.PendingPreparedStreaming(s.prepared, &r.pending) == bindings.StateError {
 		return nil, &engineError{kind: bindings.ErrorTypeInvalid, text: bindings.PendingError(r.pending)}
 	}

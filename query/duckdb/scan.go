@@ -20,10 +20,11 @@ import (
 // scan is one execution of lakescan(key): a Reader, and what it takes to write its batches into chunks. Several of DuckDB's
 // threads use it.
 type scan struct {
-	fn     *function
-	ref    *reference
-	wanted []int // result column of each vector; the hidden one and anything beyond the columns carries no value
-	layout layout
+	fn      *function
+	ref     *reference
+	columns []int // result columns in the reader's order
+	wanted  []int // result column of each vector; the hidden one and anything beyond the columns carries no value
+	layout  layout
 
 	rows   atomic.Int64 // left to give, when only the number of rows is asked for and metadata knew it
 	counts bool
@@ -48,35 +49,49 @@ func (c *cursor) drop() {
 	c.batch, c.at = nil, 0
 }
 
-// openScan opens the reader. wanted are indexes of ref.columns, or len(ref.columns) for DuckDB's row id.
+// openScan opens the reader, or takes the one that was opened ahead. wanted are indexes of ref.columns, or len(ref.columns) for
+// DuckDB's row id.
 func openScan(ctx context.Context, f *function, ref *reference, wanted []int) (*scan, error) {
-	s := &scan{fn: f, ref: ref, wanted: wanted}
-	s.ctx, s.cancel = context.WithCancel(ctx)
-	need := ref.Need
-	need.Columns, need.RowsOnly = nil, true
+	var columns []int
 	for _, w := range wanted {
 		if w > 0 && w < len(ref.columns) {
 			if err := ref.refuse(ref.columns[w]); err != nil {
-				s.cancel()
 				return nil, err
 			}
-			need.Columns = append(need.Columns, ref.columns[w].field.Name)
-			need.RowsOnly = false
+			columns = append(columns, w)
 		}
 	}
-	if need.RowsOnly {
-		need.Filter = nil // DuckDB filters by nothing, so nothing may be left out
+	s := f.takeAhead(ref, columns)
+	if s == nil {
+		s = beginScan(ctx, f, ref, columns)
 	}
-	s.puller = newPuller(s.ctx)
-	err := s.puller.open(func() (query.Reader, error) { return s.open(need) })
+	s.wanted = wanted
+	err := s.puller.opened()
 	if err == nil && !s.counts {
-		err = s.makeLayout(s.puller.reader.Schema(), need)
+		err = s.makeLayout(s.puller.reader.Schema())
 	}
 	if err != nil {
 		s.close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// beginScan starts to open a reader of these columns.
+func beginScan(ctx context.Context, f *function, ref *reference, columns []int) *scan {
+	s := &scan{fn: f, ref: ref, columns: columns}
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	need := ref.Need
+	need.Columns, need.RowsOnly = nil, len(columns) == 0
+	for _, c := range columns {
+		need.Columns = append(need.Columns, ref.columns[c].field.Name)
+	}
+	if need.RowsOnly {
+		need.Filter = nil // DuckDB filters by nothing, so nothing may be left out
+	}
+	s.puller = newPuller(s.ctx)
+	s.puller.open(func() (query.Reader, error) { return s.open(need) })
+	return s
 }
 
 // open runs on the puller's goroutine. A nil reader says that metadata answered.
@@ -161,7 +176,9 @@ func (s *scan) takeRows() int64 {
 // of the asking, so that a LIMIT pulls one batch.
 type puller struct {
 	ctx    context.Context
+	ready  chan struct{} // closed when reader and failed are known
 	reader query.Reader
+	failed error
 	direct bool
 
 	turn chan struct{} // one token: the right to ask
@@ -180,7 +197,10 @@ type answer struct {
 }
 
 func newPuller(ctx context.Context) *puller {
-	p := &puller{ctx: ctx, turn: make(chan struct{}, 1), requests: make(chan struct{}), answers: make(chan answer), stop: make(chan struct{})}
+	p := &puller{
+		ctx: ctx, ready: make(chan struct{}), turn: make(chan struct{}, 1),
+		requests: make(chan struct{}), answers: make(chan answer), stop: make(chan struct{}),
+	}
 	p.turn <- struct{}{}
 	return p
 }
@@ -188,22 +208,25 @@ func newPuller(ctx context.Context) *puller {
 // anyThread is implemented by readers whose Next may be called on a locked thread: it uses no coroutine.
 type anyThread interface{ AnyThread() bool }
 
-// open calls f on a fresh goroutine and keeps it if the reader needs it.
-func (p *puller) open(f func() (query.Reader, error)) error {
-	opened := make(chan error, 1)
+// open calls f on a fresh goroutine, which goes on if the reader needs it.
+func (p *puller) open(f func() (query.Reader, error)) {
 	p.finished.Go(func() {
-		r, err := callOpen(f)
-		if r != nil {
-			p.reader = r
-			a, ok := r.(anyThread)
+		p.reader, p.failed = callOpen(f)
+		if p.reader != nil {
+			a, ok := p.reader.(anyThread)
 			p.direct = ok && a.AnyThread()
 		}
-		opened <- err
-		if r != nil && !p.direct {
+		close(p.ready)
+		if p.reader != nil && !p.direct {
 			p.serve()
 		}
 	})
-	return <-opened
+}
+
+// opened waits for open.
+func (p *puller) opened() error {
+	<-p.ready
+	return p.failed
 }
 
 func callOpen(f func() (query.Reader, error)) (r query.Reader, err error) {
