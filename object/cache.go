@@ -172,6 +172,11 @@ func (c *Cache) Resident(loc Location, r Range, o ReadOptions) bool {
 	return e != nil
 }
 
+// AtHand reports that the range is resident, or that the store below has it at hand.
+func (c *Cache) AtHand(loc Location, r Range, o ReadOptions) bool {
+	return c.Resident(loc, r, o) || AtHand(c.store, loc, r, o)
+}
+
 func (c *Cache) lookLocked(loc Location, r Range, o ReadOptions) (e *cacheEntry, off, n int64) {
 	obj := c.mu.objects[loc.Canonical()]
 	if obj == nil || (o.ETag != "" && o.ETag != obj.etag) || (o.Size > 0 && o.Size != obj.size) {

@@ -81,6 +81,11 @@ func (m *mapped) Read(ctx context.Context, loc Location, r Range, dst []byte, o 
 	return data, info, err
 }
 
+func (m *mapped) AtHand(loc Location, r Range, o ReadOptions) bool {
+	target, err := m.open(loc)
+	return err == nil && AtHand(m.store, target, r, o)
+}
+
 func (m *mapped) List(ctx context.Context, prefix Location) iter.Seq2[Info, error] {
 	target, err := m.open(prefix)
 	if err != nil {

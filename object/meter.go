@@ -308,6 +308,10 @@ func (d *metered) Read(ctx context.Context, loc Location, r Range, dst []byte, o
 	return data, info, err
 }
 
+func (d *metered) AtHand(loc Location, r Range, o ReadOptions) bool {
+	return AtHand(d.store, loc, r, o)
+}
+
 func (d *metered) List(ctx context.Context, prefix Location) iter.Seq2[Info, error] {
 	ctx, _ = d.watch(ctx)
 	return ListOf(ctx, d.store, prefix)

@@ -44,6 +44,11 @@ func (m mux) Read(ctx context.Context, loc Location, r Range, dst []byte, o Read
 	return s.Read(ctx, loc, r, dst, o)
 }
 
+func (m mux) AtHand(loc Location, r Range, o ReadOptions) bool {
+	s := m[loc.Scheme]
+	return s != nil && AtHand(s, loc, r, o)
+}
+
 func (m mux) List(ctx context.Context, prefix Location) iter.Seq2[Info, error] {
 	s, err := m.pick("list", prefix)
 	if err != nil {

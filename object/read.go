@@ -24,6 +24,10 @@ type reading struct {
 	info  Info
 }
 
+func (rt *retry) AtHand(loc Location, r Range, o ReadOptions) bool {
+	return AtHand(rt.store, loc, r, o)
+}
+
 func (rt *retry) Read(ctx context.Context, loc Location, r Range, dst []byte, o ReadOptions) ([]byte, Info, error) {
 	if err := r.Check(); err != nil {
 		return nil, Info{Location: loc, Size: -1}, Fail(ctx, "read", loc, r, err)

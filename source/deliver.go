@@ -102,11 +102,15 @@ func (s *scan) step(c *cursor, stream int) (Batch, *blockade, error) {
 			if sl == nil && !wait {
 				return Batch{}, nil, io.EOF
 			}
-			nudge(s.claimWake)
+			s.nudgeClaimer()
 			if sl == nil {
 				return Batch{}, s.blocked(c, nil), nil
 			}
 			c.slot = sl
+			if sl.alone {
+				s.readAlone(sl)
+				continue
+			}
 			s.admit() // its first unit is a head now
 			nudge(sl.wake)
 		}
@@ -152,6 +156,9 @@ func (s *scan) report(c *cursor, sl *slot, err error) (Batch, *blockade, error) 
 func (s *scan) retire(sl *slot, w *work) {
 	sl.work[0] = nil
 	sl.work = sl.work[1:]
+	if sl.alone {
+		return
+	}
 	s.mu.active--
 	s.mu.ahead -= w.size
 	s.admit()
@@ -169,6 +176,13 @@ func (s *scan) release(c *cursor) {
 	s.mu.depth.consumed()
 	s.note()
 	s.slotEvent("deliver", sl, Event{})
+	if sl.alone && s.mu.head > sl.index {
+		s.mu.recycle(sl)
+	}
+	if s.mu.begun == 0 && len(s.cursors) == 1 { // nobody else waits
+		s.nudgeClaimer()
+		return
+	}
 	s.admit()
 	s.poke()
 }

@@ -20,7 +20,7 @@ type inline struct {
 	cancel  context.CancelCauseFunc
 	reads   reads
 	decoded *memory.Elastic
-	stats   counters
+	stats   *counters
 	opened  time.Time
 	left    int64 // rows still wanted, -1 = all
 	files   int64
@@ -31,16 +31,16 @@ type inline struct {
 }
 
 func newInline(ctx context.Context, tasks iter.Seq2[Task, error], cfg Config, f format) *inline {
-	n := &inline{cfg: cfg, format: f, tasks: tasks, opened: time.Now(), left: -1}
+	n := &inline{cfg: cfg, format: f, tasks: tasks, stats: &counters{}, opened: time.Now(), left: -1}
 	if cfg.Limit > 0 {
 		n.left = cfg.Limit
 	}
 	n.ctx, n.cancel = context.WithCancelCause(ctx)
 	n.decoded = cfg.Budget.Elastic(memory.Decoded, 0).Named("scan at depth 0")
 	if f == nil {
-		n.format = newParquetFormat(n.ctx, cfg, &n.stats, n.decoded)
+		n.format = newParquetFormat(n.ctx, cfg, n.stats, n.decoded)
 	}
-	n.reads = reads{store: cfg.Store, stats: &n.stats, account: cfg.Budget.Elastic(memory.Prefetch, 0).Named("scan at depth 0")}
+	n.reads = reads{store: cfg.Store, stats: n.stats, account: cfg.Budget.Elastic(memory.Prefetch, 0).Named("scan at depth 0")}
 	return n
 }
 
@@ -71,7 +71,7 @@ func (n *inline) run(yield func(Batch) bool) (err error) {
 		}
 		f := newFile(&t, index, &n.reads)
 		index++
-		switch err := n.read(f, yield); {
+		switch err := n.read(f, func(b Batch) error { return n.deliver(b, yield) }); {
 		case errors.Is(err, errStop):
 			return nil
 		case err != nil:
@@ -88,7 +88,8 @@ func (n *inline) run(yield func(Batch) bool) (err error) {
 	return nil
 }
 
-func (n *inline) read(f *file, yield func(Batch) bool) error {
+// read hands every batch of a file to out, which owns it; an error of out ends it.
+func (n *inline) read(f *file, out func(Batch) error) error {
 	n.event("claim", f, Event{})
 	if f.task.knownEmpty() {
 		n.stats.filesEmpty.Add(1)
@@ -110,7 +111,7 @@ func (n *inline) read(f *file, yield func(Batch) bool) error {
 			return err
 		}
 		n.stats.waves.Add(1)
-		if err := n.wave(f, wv, yield); err != nil {
+		if err := n.wave(f, wv, out); err != nil {
 			return err
 		}
 	}
@@ -118,9 +119,9 @@ func (n *inline) read(f *file, yield func(Batch) bool) error {
 }
 
 // wave reads the spans of a wave, then decodes its units in order.
-func (n *inline) wave(f *file, wv wave, yield func(Batch) bool) error {
+func (n *inline) wave(f *file, wv wave, out func(Batch) error) error {
 	if wv.stream != nil {
-		return n.streamed(f, wv, yield)
+		return n.streamed(f, wv, out)
 	}
 	ps := &pieces{account: n.reads.account}
 	ps.users.Store(1)
@@ -149,7 +150,7 @@ func (n *inline) wave(f *file, wv wave, yield func(Batch) bool) error {
 	}
 	ps = ps.with(mine)
 	for i, u := range wv.units {
-		if err := n.unit(f, u, ps, yield); err != nil {
+		if err := n.unit(f, u, ps, out); err != nil {
 			closeUnits(wv.units[i+1:])
 			return err
 		}
@@ -158,7 +159,7 @@ func (n *inline) wave(f *file, wv wave, yield func(Batch) bool) error {
 }
 
 // streamed reads the next window of a stream and decodes the units that it completes.
-func (n *inline) streamed(f *file, wv wave, yield func(Batch) bool) error {
+func (n *inline) streamed(f *file, wv wave, out func(Batch) error) error {
 	before := n.stats.fetchNanos.Load()
 	got, err := n.fetch(f, wv.spans)
 	wv.stream.own(wv, got)
@@ -173,7 +174,7 @@ func (n *inline) streamed(f *file, wv wave, yield func(Batch) bool) error {
 	for _, u := range units {
 		ps := u.pieces(n.reads.account)
 		if err == nil {
-			err = n.unit(f, u.unit, ps, yield)
+			err = n.unit(f, u.unit, ps, out)
 		} else {
 			u.unit.close()
 		}
@@ -223,14 +224,14 @@ func (n *inline) fetch(f *file, spans []object.Range) (got []*piece, err error) 
 	return got, nil
 }
 
-func (n *inline) unit(f *file, u unit, ps *pieces, yield func(Batch) bool) error {
+func (n *inline) unit(f *file, u unit, ps *pieces, out func(Batch) error) error {
 	batches, err := n.decode(f, u, ps)
 	u.close()
 	if err != nil {
 		return err
 	}
 	for i, b := range batches {
-		if err := n.deliver(b, yield); err != nil {
+		if err := out(b); err != nil {
 			for _, rest := range batches[i+1:] {
 				rest.Record.Release()
 			}

@@ -24,9 +24,9 @@ import (
 //
 //	go test -run '^$' -bench NearStore -benchtime 20x ./source
 func BenchmarkNearStore(b *testing.B) {
-	for _, rows := range []int{2_000, 100_000} {
+	for rows, files := range map[int]int{2_000: 400, 10_000: 100, 100_000: 40} {
 		b.Run(fmt.Sprintf("rows=%d", rows), func(b *testing.B) {
-			store, infos, schema := nearFiles(b, 40, rows)
+			store, infos, schema := nearFiles(b, files, rows)
 			budget, err := memory.New(memory.Config{Limit: 1 << 30})
 			if err != nil {
 				b.Fatal(err)
@@ -85,7 +85,7 @@ func processor() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// nearFiles are n files of so many rows in two columns.
+// nearFiles are n files of so many rows in one column.
 func nearFiles(tb testing.TB, n, rows int) (store *mem.Store, infos []object.Info, schema *arrow.Schema) {
 	tb.Helper()
 	schema = arrow.NewSchema([]arrow.Field{{Name: "k", Type: arrow.PrimitiveTypes.Int64, Metadata: arrow.MetadataFrom(map[string]string{"PARQUET:field_id": "1"})}}, nil)

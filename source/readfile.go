@@ -41,6 +41,7 @@ func (s *scan) readFile(ctx context.Context, sl *slot, turn <-chan struct{}, ask
 	err := s.fetchFile(ctx, sl, f)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.mu.begun--
 	sl.ended, sl.gone, sl.coming = true, true, 0
 	switch {
 	case err != nil && ctx.Err() == nil:

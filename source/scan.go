@@ -27,6 +27,7 @@ type scan struct {
 	claimWake chan struct{}
 	asked     <-chan struct{} // of the file claimed last: closed when it has asked for its first bytes; the claimer's
 	cursors   []*cursor       // by stream
+	solo      *inline         // reads files alone; guarded by mu
 	work      *sync.Cond      // on mu: items, or the end
 
 	mu struct {
@@ -40,6 +41,9 @@ type scan struct {
 		ahead     int64  // estimated bytes of these
 		closed    bool
 		limitLeft int64 // rows still wanted, -1 = all
+		alone     alone
+		begun     int   // goroutines of files
+		idling    bool  // the task claimed last waits for its consumer alone: so may the next ones, beyond the depth
 		planned   int64 // bytes of the files claimed, as the plan tells them
 		claimRows int64 // rows that claimed files hold at least, for Limit
 		needed    bool  // with Limit: all files so far are sure to be consumed whole, so more are needed until they cover it
@@ -78,10 +82,16 @@ type slot struct {
 	gone      bool    // its goroutine has returned: what has not landed never will
 	parked    bool    // its goroutine waits for room
 	stream    int     // that consumes it, -1 = none
+	alone     bool    // read by the consumer that comes to it; nothing happens before
 	early     bool    // claimed while another file was consumed
 	needed    bool    // Limit wants its rows for sure
 	cancel    context.CancelFunc
-	wake      chan struct{} // pokes its goroutine
+	wake      chan struct{} // pokes its goroutine; nil = it has none
+
+	// Of a file read alone, so that a slot used again needs no more memory.
+	own work
+	one [1]*work
+	got []Batch
 }
 
 // remaining is the number of waves that the slot still has before it is consumed; an estimate until it is opened.
@@ -113,6 +123,7 @@ func newScan(ctx context.Context, tasks iter.Seq2[Task, error], cfg Config, f fo
 		s.cursors = append(s.cursors, &cursor{wake: make(chan struct{}, 1), stepped: s.opened})
 	}
 	s.mu.window = newWindow()
+	s.mu.alone.off = cfg.Depth != Auto
 	s.mu.limitLeft = -1
 	if cfg.Limit > 0 {
 		s.mu.limitLeft, s.mu.needed = cfg.Limit, true
@@ -150,7 +161,11 @@ func (s *scan) claimTasks() (err error) {
 		if err := fpClaimPause.Do(s.ctx); err != nil {
 			return err
 		}
-		if !s.claim(t) || !s.awaitClaim() {
+		alone := s.mayBeAlone() && fitsAlone(&t, s.cfg.Store)
+		if !alone && !s.awaitRoom() {
+			return nil
+		}
+		if !s.claim(t, alone) || !s.awaitClaim() {
 			return nil
 		}
 	}
@@ -161,8 +176,8 @@ func (s *scan) claimTasks() (err error) {
 func (s *scan) awaitClaim() bool {
 	for {
 		s.mu.Lock()
-		stop := s.mu.closed || s.mu.failedAt >= 0 || s.mu.limitLeft == 0 || s.covered()
-		room := s.mu.depth.mayClaim(&s.mu.window) || s.mu.needed && s.mu.live() < s.mu.depth.most
+		stop := s.noMore()
+		room := s.mayClaim(s.mu.alone.ahead())
 		s.mu.Unlock()
 		if stop || room {
 			return !stop
@@ -175,24 +190,45 @@ func (s *scan) awaitClaim() bool {
 	}
 }
 
+// noMore reports that there is no use in another file; mu is held.
+func (s *scan) noMore() bool {
+	return s.mu.closed || s.mu.failedAt >= 0 || s.mu.limitLeft == 0 || s.covered()
+}
+
+// mayClaim reports that there is room for another file; mu is held.
+func (s *scan) mayClaim(idle int) bool {
+	return s.mu.depth.mayClaim(&s.mu.window) || s.mu.needed && s.mu.live() < s.mu.depth.most || s.mu.idling && s.mu.live() < idle
+}
+
+// nudgeClaimer wakes the claimer if it has anything to do; mu is held. Where files are read by their consumers, it would otherwise be
+// woken for each.
+func (s *scan) nudgeClaimer() {
+	if s.noMore() || s.mayClaim(s.mu.alone.ahead()/2) {
+		nudge(s.claimWake)
+	}
+}
+
 // covered reports that the claimed files surely hold all the rows that Limit wants.
 func (s *scan) covered() bool { return s.cfg.Limit > 0 && s.mu.claimRows >= s.cfg.Limit }
 
-// claim puts a task into the window and starts its goroutine.
-func (s *scan) claim(t Task) bool {
+// claim puts a task into the window and, unless its consumer will read it alone, starts its goroutine.
+func (s *scan) claim(t Task, alone bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mu.closed {
 		return false
 	}
 	sl := s.mu.claim(t)
-	sl.coming = t.expectedBytes()
-	s.mu.planned += sl.coming
-	if s.mu.depth.planned(s.mu.planned, s.cfg.Lane.Rate()) {
-		s.cfg.Lane.Steer(s.mu.depth.limits())
-		s.note()
+	s.mu.planned += t.expectedBytes()
+	if !alone {
+		sl.coming = t.expectedBytes()
+		if s.mu.depth.planned(s.mu.planned, s.cfg.Lane.Rate()) {
+			s.cfg.Lane.Steer(s.mu.depth.limits())
+			s.note()
+		}
 	}
-	sl.early = sl.index > s.mu.head
+	sl.alone, s.mu.idling = alone, alone && !s.cfg.StopsEarly && s.cfg.Limit == 0
+	sl.early = sl.index > s.mu.head && !alone
 	if t.certain() {
 		s.mu.claimRows += t.Rows
 	}
@@ -209,15 +245,19 @@ func (s *scan) claim(t Task) bool {
 	if sl.early {
 		s.stats.prefetched.Add(1)
 	}
-	ctx, cancel := context.WithCancel(s.ctx)
-	sl.cancel = cancel
-	s.set(sl, queued)
-	s.slotEvent("claim", sl, Event{Depth: s.mu.next - s.mu.head - 1})
 	for _, c := range s.cursors { // one that ran out of slots waits on this one now
 		if c.slot == nil {
 			nudge(c.wake)
 		}
 	}
+	if alone {
+		return true
+	}
+	s.mu.begun++
+	ctx, cancel := context.WithCancel(s.ctx)
+	sl.cancel, sl.wake = cancel, make(chan struct{}, 1)
+	s.set(sl, queued)
+	s.slotEvent("claim", sl, Event{Depth: s.mu.next - s.mu.head - 1})
 	turn, asks := s.asked, make(chan struct{})
 	s.asked = asks
 	s.wg.Go(func() {
@@ -241,7 +281,7 @@ func (s *scan) poke() {
 	for _, c := range s.cursors {
 		nudge(c.wake)
 	}
-	nudge(s.claimWake)
+	s.nudgeClaimer()
 	for i := s.mu.head; i < s.mu.next; i++ {
 		if sl := s.mu.at(i); sl != nil && sl.parked {
 			nudge(sl.wake)

@@ -17,6 +17,7 @@ type window struct {
 	ended    bool    // no more claims: next is the number of files
 	failedAt int     // lowest failed index, -1 = none; nothing behind it is delivered
 	done     int     // consumed
+	spare    []*slot // to be used again
 }
 
 type state uint8
@@ -64,10 +65,20 @@ func (w *window) claim(t Task) *slot {
 		}
 		w.ring = bigger
 	}
-	s := &slot{index: w.next, task: t, stream: -1, waves: -1, wake: make(chan struct{}, 1)}
+	s := &slot{}
+	if n := len(w.spare); n > 0 {
+		s, w.spare = w.spare[n-1], w.spare[:n-1]
+	}
+	s.index, s.task, s.stream, s.waves = w.next, t, -1, -1
 	w.ring[w.next%len(w.ring)] = s
 	w.next++
 	return s
+}
+
+// recycle takes back a slot that nobody knows any more.
+func (w *window) recycle(s *slot) {
+	*s = slot{got: s.got}
+	w.spare = append(w.spare, s)
 }
 
 // set moves a slot; a transition that is not allowed panics, since rows would be lost or doubled.
@@ -104,7 +115,7 @@ func (w *window) take(stream int, order Order) (s *slot, wait bool) {
 		case c.state == empty:
 			w.set(c, consumed)
 			continue
-		case order == FileOrder || c.state == ready || c.state == failed && i == w.lowestOpen():
+		case order == FileOrder || c.state == ready || c.alone && c.state == claimed || c.state == failed && i == w.lowestOpen():
 			// A failed slot is reported when nothing before it can still be delivered or fail: the lowest error wins.
 			c.stream = stream
 			return c, false

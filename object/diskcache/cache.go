@@ -149,6 +149,11 @@ type store struct {
 	scope Scope
 }
 
+// AtHand speaks for the store below: whether an entry is on disk is known when it is read.
+func (s *store) AtHand(loc object.Location, r object.Range, o object.ReadOptions) bool {
+	return object.AtHand(s.below, loc, r, o)
+}
+
 // Read answers from disk if the read is pinned and an entry covers it, else it asks the store and keeps what that says.
 func (s *store) Read(ctx context.Context, loc object.Location, r object.Range, dst []byte, o object.ReadOptions) ([]byte, object.Info, error) {
 	c := s.cache

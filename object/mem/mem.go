@@ -72,6 +72,9 @@ func (s *Store) get(loc object.Location) (entry, bool) {
 	return e, ok
 }
 
+// AtHand is true.
+func (s *Store) AtHand(object.Location, object.Range, object.ReadOptions) bool { return true }
+
 // Read copies a range.
 func (s *Store) Read(ctx context.Context, loc object.Location, r object.Range, dst []byte, o object.ReadOptions) ([]byte, object.Info, error) {
 	fail := func(err error) ([]byte, object.Info, error) {
