@@ -30,6 +30,7 @@ type scanOptions struct {
 	filterHint    bool // the engine filters itself
 	keepDeleted   bool
 	strings       source.Strings
+	short         bool // source.Config.Short
 }
 
 // Columns selects output columns, in this order; "a.b" names a struct's field, metadata columns (_file, _pos, …) are allowed.

@@ -143,7 +143,7 @@ func (t *sqlTable) Open(ctx context.Context, n query.Need) (query.Reader, error)
 // options is the scan that a need asks for.
 func (t *sqlTable) options(n query.Need) scanOptions {
 	o := t.scan
-	o.strings = source.StringsPlain
+	o.strings, o.short = source.StringsPlain, true
 	o.columns, o.filter, o.limit, o.stopsEarly = n.Columns, n.Filter, n.Limit, n.StopsEarly
 	o.filterHint = o.limit == 0 // a limit counts rows that pass
 	if o.columns == nil {

@@ -119,7 +119,7 @@ func (c *Client) openScan(ctx context.Context, name string, r relation, o scanOp
 	var reader *source.Reader
 	reader, err = source.Open(ctx, p.tasks(ctx), source.Config{
 		Store: r.store(), Lane: lane, Budget: c.budget, Schema: p.schema, Table: r.schema(), Defaults: p.defaults, Depth: depth, Order: order,
-		StopsEarly: o.stopsEarly || o.limit > 0, Limit: p.limit, BatchRows: o.batchRows, Streams: o.streams, KeepDeleted: o.keepDeleted, Strings: o.strings,
+		StopsEarly: o.stopsEarly || o.limit > 0, Limit: p.limit, BatchRows: o.batchRows, Streams: o.streams, KeepDeleted: o.keepDeleted, Strings: o.strings, Short: o.short,
 		FilterHint: o.filterHint, NoPrune: o.noPrune, FooterTail: c.cfg.FooterTail, Allocator: c.buffers, Logger: c.cfg.Logger, OnEvent: c.cfg.OnEvent, Planned: time.Since(planning), Snapshot: p.snapshot,
 		OnClose: func() { release(); c.scanned(reader) },
 	})

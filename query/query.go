@@ -49,8 +49,8 @@ type Table interface {
 	Schema() *arrow.Schema
 	// Rows is an estimate for the optimizer; -1 = unknown.
 	Rows() int64
-	// Open starts a scan. The reader's schema has exactly n.Columns in that order, n.Filter may be used or not, and ctx
-	// bounds the scan. The caller closes the reader.
+	// Open starts a scan. The reader's schema has exactly n.Columns in that order (a decimal of 10 to 18 digits may be a
+	// decimal64), n.Filter may be used or not, and ctx bounds the scan. The caller closes the reader.
 	Open(ctx context.Context, n Need) (Reader, error)
 	// Count answers Need.RowsOnly from metadata alone; exact = false says that only a scan knows.
 	Count(ctx context.Context) (rows int64, exact bool, err error)

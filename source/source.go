@@ -133,6 +133,7 @@ type Config struct {
 	Streams     int                  // consumers that Feed drives; 0 = 1
 	Order       Order
 	Strings     Strings // layout of string and binary columns; Reader.Schema tells it
+	Short       bool    // decimals of 10 to 18 digits come in 8 bytes (decimal64) instead of 16; those of the top level, as for Strings
 	KeepDeleted bool
 	FilterHint  bool               // the consumer applies the filters of tasks itself: rows that fail them may be delivered, where leaving them out costs more
 	NoPrune     bool               // read row groups and pages that statistics rule out; rows do not depend on it
@@ -187,6 +188,9 @@ func (c Config) withDefaults() Config {
 		c.Table = c.Schema
 	}
 	c.Schema = c.Strings.apply(c.Schema)
+	if c.Short {
+		c.Schema = shortDecimals(c.Schema)
+	}
 	if c.Lane == nil {
 		c.Depth = Off
 	}

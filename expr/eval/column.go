@@ -78,16 +78,24 @@ func (c *compiler) column(col expr.Column) (column, error) {
 	if err != nil {
 		return out, err
 	}
-	path := out.path
 	out.typ = expr.ValueType(col.Type)
-	f := c.schema.Field(path[0])
-	for _, i := range path[1:] {
-		f = f.Type.(*arrow.StructType).Field(i)
+	f := c.field(out.path)
+	if t := shortOf(f.Type, out.typ); t != nil {
+		out.typ = t
+		return out, nil
 	}
 	if got := expr.ValueType(f.Type); !alike(got, out.typ) {
 		return column{}, typeError("column %s is a %s, the predicate is bound to a %s", col, got, out.typ)
 	}
 	return out, nil
+}
+
+func (c *compiler) field(path []int) arrow.Field {
+	f := c.schema.Field(path[0])
+	for _, i := range path[1:] {
+		f = f.Type.(*arrow.StructType).Field(i)
+	}
+	return f
 }
 
 // alike: the same values in the same layout, or as views.

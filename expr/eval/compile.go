@@ -83,10 +83,18 @@ func (c *compiler) leaf(e expr.Expr) (node, error) {
 	switch x := e.(type) {
 	case expr.Compare:
 		col = x.Col
-		l.test, l.negated, err = compareKernel(x)
+		if t := c.short(col); t != nil {
+			l.test, l.negated, err = compareShort(t, x)
+		} else {
+			l.test, l.negated, err = compareKernel(x)
+		}
 	case expr.In:
 		col, l.negated = x.Col, x.Negated
-		l.test, err = inKernel(x)
+		if t := c.short(col); t != nil {
+			l.test, err = inShort(t, x)
+		} else {
+			l.test, err = inKernel(x)
+		}
 	case expr.IsNaN:
 		col, l.negated = x.Col, x.Negated
 		l.test, err = floatKernel(x.Col.Type, floatNaN, 0)

@@ -119,6 +119,8 @@ func valueText(a arrow.Array, i int) string {
 	switch a := a.(type) {
 	case *array.Decimal128:
 		return a.Value(i).ToString(a.DataType().(*arrow.Decimal128Type).Scale)
+	case *array.Decimal64:
+		return a.Value(i).ToString(a.DataType().(*arrow.Decimal64Type).Scale)
 	case *array.Timestamp:
 		u := a.DataType().(*arrow.TimestampType).Unit
 		return a.Value(i).ToTime(u).Format("2006-01-02 15:04:05." + strings.Repeat("0", map[arrow.TimeUnit]int{arrow.Millisecond: 3, arrow.Microsecond: 6, arrow.Nanosecond: 9}[u]))

@@ -60,6 +60,7 @@ func TestQ12_Conversions(t *testing.T) {
 	ts := func(u arrow.TimeUnit) arrow.DataType { return &arrow.TimestampType{Unit: u} }
 	us, ns, ms := ts(arrow.Microsecond), ts(arrow.Nanosecond), ts(arrow.Millisecond)
 	d128 := func(p, s int32) arrow.DataType { return &arrow.Decimal128Type{Precision: p, Scale: s} }
+	d64 := func(p, s int32) arrow.DataType { return &arrow.Decimal64Type{Precision: p, Scale: s} }
 	none := thrift.Logical{}
 	for _, c := range []struct {
 		name string
@@ -111,6 +112,11 @@ func TestQ12_Conversions(t *testing.T) {
 		},
 		{"decimal in 17 bytes, too large", leaf(t, thrift.FixedLenByteArray, 17, dec(38, 0), false), d128(38, 0), append([]byte{1}, make([]byte, 16)...), "error"},
 		{"decimal in 17 bytes, sign lost", leaf(t, thrift.FixedLenByteArray, 17, dec(38, 0), false), d128(38, 0), append([]byte{0, 0x80}, make([]byte, 15)...), "error"},
+		{"short decimal in int32", leaf(t, thrift.Int32, 0, dec(9, 2), false), d64(12, 2), i32(math.MinInt32, -1, 0, 7), "-21474836.48 -0.01 0.00 0.07"},
+		{"short decimal in int64", leaf(t, thrift.Int64, 0, dec(18, 0), false), d64(18, 0), i64(math.MinInt64, -1, 0), "-9223372036854775808 -1 0"},
+		{"short decimal in three bytes", leaf(t, thrift.FixedLenByteArray, 3, dec(6, 1), false), d64(10, 1), []byte{0xff, 0xff, 0xfe, 1, 0, 0}, "-0.2 6553.6"},
+		{"short decimal in 9 bytes", leaf(t, thrift.FixedLenByteArray, 9, dec(18, 0), false), d64(18, 0), []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xf0}, "-16"},
+		{"short decimal in 9 bytes, too large", leaf(t, thrift.FixedLenByteArray, 9, dec(18, 0), false), d64(18, 0), []byte{0, 0xff, 0, 0, 0, 0, 0, 0, 0}, "error"},
 		{"float16", leaf(t, thrift.FixedLenByteArray, 2, thrift.Logical{Kind: thrift.LogicalFloat16}, false), arrow.FixedWidthTypes.Float16, []byte{0x00, 0x3c, 0x00, 0x80}, "1 -0"},
 		{"int96 at the epoch", leaf(t, thrift.Int96, 0, none, false), us, append(i96(0, 2440588), i96(999, 2440587)...), "1970-01-01 00:00:00.000000 1969-12-31 00:00:00.000000"},
 		{"int96 far", leaf(t, thrift.Int96, 0, none, false), us, append(i96(0, 2305448), i96(1, 5373484)...), "1600-01-01 00:00:00.000000 9999-12-31 00:00:00.000000"},

@@ -127,6 +127,8 @@ func (p *Plan) choose(n *schema.Node, out arrow.DataType) bool {
 		return byteLike(n) && d.IndexType.ID() == arrow.INT32 && (d.ValueType.ID() == arrow.STRING || d.ValueType.ID() == arrow.BINARY)
 	case arrow.FIXED_SIZE_BINARY:
 		return p.fixedBinary(n, out.(*arrow.FixedSizeBinaryType).ByteWidth)
+	case arrow.DECIMAL64:
+		return p.decimal(from, out.(arrow.DecimalType), 8)
 	case arrow.DECIMAL128:
 		return p.decimal(from, out.(arrow.DecimalType), 16)
 	case arrow.DECIMAL256:
@@ -194,7 +196,9 @@ func (p *Plan) decimal(from arrow.DataType, out arrow.DecimalType, outWidth int)
 	p.sink, p.outWidth = sinkFixed, outWidth
 	switch p.physical {
 	case thrift.Int32, thrift.Int64:
-		p.conv = conv{kind: convWiden, signed: true}
+		if p.width < outWidth {
+			p.conv = conv{kind: convWiden, signed: true}
+		}
 	default:
 		p.conv = conv{kind: convBigEndian}
 	}

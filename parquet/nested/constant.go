@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/decimal"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/arrow-go/v18/arrow/decimal256"
 	"github.com/apache/arrow-go/v18/arrow/float16"
@@ -82,6 +83,10 @@ func appender(b array.Builder, value any) func() {
 		}
 	case *big.Int:
 		switch b := b.(type) {
+		case *array.Decimal64Builder:
+			if v.IsInt64() {
+				return func() { b.UnsafeAppend(decimal.Decimal64(v.Int64())) }
+			}
 		case *array.Decimal128Builder:
 			if v.BitLen() < 128 {
 				return func() { b.UnsafeAppend(decimal128.FromBigInt(v)) }

@@ -60,6 +60,10 @@ func (s *scan) makeLayout(got *arrow.Schema) error {
 		c, from := s.ref.columns[w], slices.Index(s.columns, w)
 		if c.how != copyArrow {
 			l.copied = append(l.copied, copiedColumn{from: from, to: to, how: c.how, width: c.width})
+			if shortDecimal(got.Field(from).Type, c.field.Type) {
+				l.fields[from].Type = got.Field(from).Type
+				l.copied[len(l.copied)-1].how = copyFixed
+			}
 			continue
 		}
 		lent = append(lent, exported(c.field))
@@ -82,6 +86,13 @@ func (s *scan) makeLayout(got *arrow.Schema) error {
 	}
 	l.conv = conv
 	return nil
+}
+
+// shortDecimal reports that a decimal comes in the 64 bits that DuckDB keeps it in.
+func shortDecimal(got, want arrow.DataType) bool {
+	g, ok := got.(*arrow.Decimal64Type)
+	w, wide := want.(*arrow.Decimal128Type)
+	return ok && wide && g.Precision == w.Precision && g.Scale == w.Scale && decimalWidth(w.Precision) == 8
 }
 
 func (l *layout) close() { bindings.DestroyArrowConvertedSchema(&l.conv) }

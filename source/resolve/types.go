@@ -38,6 +38,9 @@ func readable(file, want arrow.DataType) bool {
 	}
 	f := file.ID()
 	switch w := want.(type) {
+	case *arrow.Decimal64Type:
+		d, ok := file.(arrow.DecimalType)
+		return ok && d.GetScale() == w.Scale && d.GetPrecision() <= w.Precision
 	case *arrow.Decimal128Type:
 		d, ok := file.(arrow.DecimalType)
 		return ok && d.GetScale() == w.Scale && d.GetPrecision() <= w.Precision
