@@ -57,7 +57,7 @@ func extremePlaces(a arrow.Array) (lo, hi int, err error) {
 		lo, hi = ordered(a, a.Values())
 	case *array.Float16:
 		lo, hi = places(a, func(i, j int) int {
-			return expr.CompareFloats(float64(a.Value(i).Float32()), float64(a.Value(j).Float32()))
+			return expr.CompareFloats(expr.Half(a.Value(i).Uint16()), expr.Half(a.Value(j).Uint16()))
 		})
 	case *array.Float32:
 		lo, hi = places(a, func(i, j int) int { return expr.CompareFloats(float64(a.Value(i)), float64(a.Value(j))) })
@@ -164,7 +164,7 @@ func Value(a arrow.Array, i int) (expr.Literal, error) {
 	case *array.Timestamp:
 		lit.Value = int64(a.Value(i))
 	case *array.Float16:
-		lit.Value = float64(a.Value(i).Float32())
+		lit.Value = expr.Half(a.Value(i).Uint16())
 	case *array.Float32:
 		lit.Value = float64(a.Value(i))
 	case *array.Float64:

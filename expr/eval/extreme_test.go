@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/float16"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
@@ -42,5 +43,19 @@ func TestExtremes(t *testing.T) {
 	defer a.Release()
 	if _, greatest, _, _ := Extremes(a); !math.IsNaN(greatest.Value.(float64)) {
 		t.Errorf("greatest %v, want NaN: it is above every number", greatest.Value)
+	}
+}
+
+// Half-precision floats below 2^-14 are subnormal, and arrow-go's own conversion makes them 2^102 times too small.
+func TestExtremesOfSubnormalHalves(t *testing.T) {
+	t.Parallel()
+	b := array.NewFloat16Builder(memory.DefaultAllocator)
+	b.Append(float16.FromBits(0x0001)) // 2^-24
+	b.Append(float16.FromBits(0x03ff)) // 1023 * 2^-24
+	a := b.NewArray()
+	defer a.Release()
+	least, greatest, ok, err := Extremes(a)
+	if err != nil || !ok || least.Value != math.Ldexp(1, -24) || greatest.Value != math.Ldexp(1023, -24) {
+		t.Errorf("%v, %v, %v, %v; want 2^-24 and 1023 * 2^-24", least.Value, greatest.Value, ok, err)
 	}
 }
