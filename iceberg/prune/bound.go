@@ -65,11 +65,16 @@ func Bound(t arrow.DataType, b []byte) (l expr.Literal, ok bool) {
 	return l, l.Value != nil
 }
 
-// integer reads 8 bytes, or 4 of a narrower type times unit; nil for another length.
+// integer reads 8 bytes, or 4 of a narrower type times unit; nil for another length, and for what the wider type cannot hold (a date after 2262 in
+// nanoseconds): that must fail when it is read, not be pruned by a bound that wrapped.
 func integer(b []byte, unit int64) any {
 	switch len(b) {
 	case 4:
-		return int64(int32(binary.LittleEndian.Uint32(b))) * unit
+		v := int64(int32(binary.LittleEndian.Uint32(b)))
+		if v > math.MaxInt64/unit || v < math.MinInt64/unit {
+			return nil
+		}
+		return v * unit
 	case 8:
 		return int64(binary.LittleEndian.Uint64(b))
 	}

@@ -693,3 +693,18 @@ func FuzzBound(f *testing.F) {
 		}
 	})
 }
+
+// A date's bound that does not fit the timestamp which the column became is no bound.
+func TestBoundOfAPromotedDateThatOverflows(t *testing.T) {
+	t.Parallel()
+	for days, ok := range map[int32]bool{0: true, 106_751: true, 106_752: false, -106_751: true, -106_753: false, math.MaxInt32: false, math.MinInt32: false} {
+		b := binary.LittleEndian.AppendUint32(nil, uint32(days))
+		l, got := Bound(arrow.FixedWidthTypes.Timestamp_ns, b)
+		if got != ok || ok && l.Value.(int64) != int64(days)*86400*1e9 {
+			t.Errorf("day %d: %v, %v", days, l.Value, got)
+		}
+		if l, got := Bound(arrow.FixedWidthTypes.Timestamp_us, b); days != math.MaxInt32 && days != math.MinInt32 && !got || got && l.Value.(int64) != int64(days)*86400*1e6 {
+			t.Errorf("day %d in microseconds: %v, %v", days, l.Value, got)
+		}
+	}
+}
