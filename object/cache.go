@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"hash/maphash"
 	"iter"
 	"slices"
 	"sync"
@@ -23,7 +24,8 @@ type CacheConfig struct {
 // A read is answered from memory only if it is pinned (ReadOptions.Pinned); so what may be replaced in place (a
 // version hint) always goes to the store. The answer then has Info.Cached set and the ETag of when it was read, which becomes the
 // pin of the next GET; if that GET finds the object changed, the entry is dropped and the caller reads afresh, once. Equal
-// reads at one time become one. Ranges read once cannot push out ranges read twice (segmented LRU).
+// reads at one time become one. Ranges read once cannot push out ranges read twice (segmented LRU), and longer ones from inside an object, which
+// are a scan's data, are not even copied before they are read a second time.
 type Cache struct {
 	store Store
 	cfg   CacheConfig
@@ -36,8 +38,13 @@ type Cache struct {
 		bytes     int64 // of all
 		safe      int64 // of protected
 		flights   map[flightKey]*flight
+		seen      [4096]uint64 // hashes of long ranges that were read and not kept; 0 = none
 	}
+	seed maphash.Seed
 }
+
+// keptAtOnce is the longest range from inside an object that is kept when it is first read.
+const keptAtOnce = 64 << 10
 
 type cachedObject struct {
 	key     string
@@ -76,7 +83,7 @@ func Cached(s Store, cfg CacheConfig) *Cache {
 	if cfg.Meter == nil {
 		cfg.Meter = NewMeter(nil)
 	}
-	c := &Cache{store: s, cfg: cfg}
+	c := &Cache{store: s, cfg: cfg, seed: maphash.MakeSeed()}
 	c.mu.objects, c.mu.flights = map[string]*cachedObject{}, map[flightKey]*flight{}
 	return c
 }
@@ -84,7 +91,7 @@ func Cached(s Store, cfg CacheConfig) *Cache {
 // Read answers from memory, joins an equal read under way, or asks the store and keeps what it says.
 func (c *Cache) Read(ctx context.Context, loc Location, r Range, dst []byte, o ReadOptions) ([]byte, Info, error) {
 	if !o.Pinned() || (r.Known() && r.Len > c.cfg.MaxEntry) || r.Check() != nil {
-		return c.through(ctx, loc, r, dst, o)
+		return c.through(ctx, loc, r, dst, o, nil)
 	}
 	if data, info, ok := c.find(loc, r, dst, o); ok {
 		c.cfg.Meter.cacheHits.Add(1)
@@ -96,7 +103,7 @@ func (c *Cache) Read(ctx context.Context, loc Location, r Range, dst []byte, o R
 		defer c.leave(key, f)
 		urgent := o.Urgent
 		o.Urgent = func() bool { return f.shared.Load() || (urgent != nil && urgent()) }
-		return c.through(ctx, loc, r, dst, o)
+		return c.through(ctx, loc, r, dst, o, f)
 	}
 	select {
 	case <-f.done:
@@ -107,7 +114,7 @@ func (c *Cache) Read(ctx context.Context, loc Location, r Range, dst []byte, o R
 		c.cfg.Meter.cacheHits.Add(1)
 		return data, info, nil
 	}
-	return c.through(ctx, loc, r, dst, o) // the leader failed, or its answer was not worth keeping
+	return c.through(ctx, loc, r, dst, o, nil) // the leader failed, or its answer was not worth keeping
 }
 
 func (c *Cache) join(key flightKey) (f *flight, leader bool) {
@@ -129,13 +136,15 @@ func (c *Cache) leave(key flightKey, f *flight) {
 	close(f.done)
 }
 
-// through asks the store, and learns from the answer.
-func (c *Cache) through(ctx context.Context, loc Location, r Range, dst []byte, o ReadOptions) ([]byte, Info, error) {
+// through asks the store, and learns from the answer; f is how others may wait for it, if they can.
+func (c *Cache) through(ctx context.Context, loc Location, r Range, dst []byte, o ReadOptions, f *flight) ([]byte, Info, error) {
 	c.cfg.Meter.cacheMisses.Add(1)
 	data, info, err := c.store.Read(ctx, loc, r, dst, o)
 	switch {
 	case err == nil:
-		c.keep(loc, r, data, info)
+		if f != nil && f.shared.Load() || c.worth(loc, r, o, info) {
+			c.keep(loc, r, data, info)
+		}
 	case errors.Is(err, ErrChanged), errors.Is(err, ErrNotFound):
 		c.Drop(loc)
 	}
@@ -212,6 +221,25 @@ func (c *Cache) touchLocked(e *cacheEntry) {
 		old.elem, old.protected = c.mu.probation.PushFront(old), false
 		c.mu.safe -= int64(len(old.data))
 	}
+}
+
+// worth reports whether a good answer is kept: whatever is short, the end of an object or all of it, and the rest if it was read before. A few
+// thousand ranges are remembered; one that was forgotten is kept a read later.
+func (c *Cache) worth(loc Location, r Range, o ReadOptions, info Info) bool {
+	if o.Immutable || !r.Known() || r.Len <= keptAtOnce || r.Len >= info.Size {
+		return true
+	}
+	var h maphash.Hash
+	h.SetSeed(c.seed)
+	h.WriteString(loc.Canonical())
+	maphash.WriteComparable(&h, r)
+	sum := h.Sum64() | 1
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	slot := &c.mu.seen[sum>>1%uint64(len(c.mu.seen))]
+	again := *slot == sum
+	*slot = sum
+	return again
 }
 
 // keep stores a copy of a good answer.

@@ -346,3 +346,40 @@ func TestCacheUnderConcurrency(t *testing.T) {
 		t.Errorf("%d bytes charged", held.Load())
 	}
 }
+
+// A long range from inside an object is kept when it is read a second time, not the first; short ranges, ends and whole objects at once.
+func TestCacheKeepsDataThatIsReadAgain(t *testing.T) {
+	t.Parallel()
+	c, p, m, held := newCache(t, object.CacheConfig{})
+	m.Put("s3://b/k", objecttest.Bytes(1_000_000))
+	m.Put("s3://b/small", objecttest.Bytes(100_000))
+	for _, x := range []struct {
+		key   string
+		size  int64
+		r     object.Range
+		reads int64 // of three that reach the store
+	}{
+		{"s3://b/k", 1_000_000, object.Range{Off: 1000, Len: 100_000}, 2},
+		{"s3://b/k", 1_000_000, object.Range{Off: 200_000, Len: 1000}, 1},
+		{"s3://b/k", 1_000_000, object.Suffix(200_000), 1},
+		{"s3://b/small", 100_000, object.Range{Len: 100_000}, 1},
+	} {
+		before, kept := p.reads.Load(), held.Load()
+		for i := range 3 {
+			data, info, err := c.Read(t.Context(), at(t, x.key), x.r, nil, object.ReadOptions{Size: x.size})
+			if err != nil {
+				t.Fatal(err)
+			}
+			off, n, _ := x.r.Resolve(x.size)
+			if !bytes.Equal(data, objecttest.Bytes(int(x.size))[off:off+n]) || info.Cached != (int64(i) >= x.reads) {
+				t.Errorf("%v: read %d: other bytes, or cached %v", x.r, i, info.Cached)
+			}
+			if int64(i) < x.reads-1 && held.Load() != kept {
+				t.Errorf("%v: %d bytes kept after read %d", x.r, held.Load()-kept, i)
+			}
+		}
+		if got := p.reads.Load() - before; got != x.reads {
+			t.Errorf("%v: %d reads of the store, want %d", x.r, got, x.reads)
+		}
+	}
+}
