@@ -1,6 +1,7 @@
 package parquet_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -185,5 +186,39 @@ func drain(u *parquet.Unit, table *canon.Table) error {
 		if err != nil {
 			return err
 		}
+	}
+}
+
+// TestColumnsComeLargestFirst: workers that share the columns of a unit end at about the same time.
+func TestColumnsComeLargestFirst(t *testing.T) {
+	t.Parallel()
+	b := canonFile(t, "own-nested-deep-v1")
+	f, _, err := parquet.ParseFooter(b, int64(len(b)), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.Bind(readable(f.Schema()), nil, parquet.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := make(map[int]int64)
+	for _, x := range r.Ranges(0, parquet.PartRest, parquet.RowSelection{}, parquet.Cost{MaxBytes: 1}) {
+		for _, n := range x.Need {
+			stored[n.Column] += x.Len
+		}
+	}
+	units, err := r.Open(0, parquet.RowSelection{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range units {
+		cols := u.Columns(parquet.PartRest)
+		if len(cols) < 2 || len(cols) != len(stored) {
+			t.Fatalf("columns %v of %d", cols, len(stored))
+		}
+		if !slices.IsSortedFunc(cols, func(a, b int) int { return cmp.Compare(stored[b], stored[a]) }) {
+			t.Errorf("%v of %v bytes", cols, stored)
+		}
+		u.Close()
 	}
 }

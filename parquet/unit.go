@@ -1,9 +1,11 @@
 package parquet
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -286,7 +288,8 @@ func (u *Unit) Selection() rowsel.Selection {
 	return rowsel.FromRanges(u.from, u.to).And(u.sel)
 }
 
-// Columns lists the output columns of a part that Decode must be called for: none when no row is left.
+// Columns lists the output columns of a part that Decode must be called for, the largest first, so that workers who share them end at
+// about the same time: none when no row is left.
 func (u *Unit) Columns(p Part) []int {
 	var out []int
 	for i := range u.g.r.cols {
@@ -294,7 +297,16 @@ func (u *Unit) Columns(p Part) []int {
 			out = append(out, i)
 		}
 	}
+	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(u.g.stored(b), u.g.stored(a)) })
 	return out
+}
+
+// stored is the bytes of an output column's chunks, as the footer has them.
+func (g *group) stored(col int) (n int64) {
+	for _, leaf := range g.r.cols[col].leaves {
+		n += max(g.r.f.Chunk(g.rg, leaf).CompressedSize, 0)
+	}
+	return n
 }
 
 // Decode is the work item (unit, column): it decodes the unit's selected rows of one output column. ctx is looked at once

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
@@ -80,9 +79,7 @@ type parquetFile struct {
 	given  int   // waves planned
 	stream *stream
 
-	refs    atomic.Int32 // the opening and the units
-	weights sync.Once
-	weight  []int64
+	refs atomic.Int32 // the opening and the units
 }
 
 // group is a row group that has rows to read.

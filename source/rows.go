@@ -1,7 +1,6 @@
 package source
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -47,33 +46,10 @@ func (u *parquetUnit) size() int64 {
 func (u *parquetUnit) follows() bool { return u.after }
 
 func (u *parquetUnit) columns(phase int) []int {
-	cols := u.u.Columns(parquet.PartFilter)
 	if phase == 1 {
-		cols = u.u.Columns(parquet.PartRest)
+		return u.u.Columns(parquet.PartRest)
 	}
-	if len(cols) > 1 {
-		slices.SortFunc(cols, func(a, b int) int { return cmp.Compare(u.c.weigh(b), u.c.weigh(a)) })
-	}
-	return cols
-}
-
-// weigh is a column's bytes in the file's first row group: which is the largest rarely changes.
-func (c *parquetFile) weigh(col int) int64 {
-	c.weights.Do(func() {
-		c.weight = make([]int64, c.reader.Schema().NumFields())
-		if len(c.groups) == 0 {
-			return
-		}
-		g := c.groups[0]
-		for _, part := range []parquet.Part{parquet.PartFilter, parquet.PartRest} {
-			for _, r := range c.reader.Ranges(g.rg, part, rowsel.Selection{}, parquet.Cost{}) {
-				for _, n := range r.Need {
-					c.weight[n.Column] += r.Len
-				}
-			}
-		}
-	})
-	return c.weight[col]
+	return u.u.Columns(parquet.PartFilter)
 }
 
 func (u *parquetUnit) decode(ctx context.Context, col int, b *pieces) error {
