@@ -288,9 +288,9 @@ func targets(all []figures, rounds int) error {
 		return err
 	}
 	row("1 % of rows in ranges of 1,000, CPU of the full scan", x.cpu, 0.08, false)
-	fmt.Printf("| … to decompress the pages that hold them, and the dictionaries | %.3g | | |\n", x.floorCPU)
+	fmt.Printf("| … to decompress the pages that hold them, and the dictionaries that these use | %.3g | | |\n", x.floorCPU)
 	row("1 % of rows in ranges of 1,000, bytes of the full scan", x.bytes, 0.15, false)
-	fmt.Printf("| … of the pages that hold them, and the dictionaries | %.3g | | |\n", x.floorBytes)
+	fmt.Printf("| … of the pages that hold them, and the dictionaries that these use | %.3g | | |\n", x.floorBytes)
 	row("filter on one column keeps 1 % in one run, CPU beyond that column, of the rest", x.together.cpu, 0.15, false)
 	fmt.Printf("| … to decompress what it needs | %.3g | | |\n", x.together.floor)
 	row("filter on one column keeps 1 % one by one, CPU beyond that column, of the rest", x.scattered.cpu, 0.15, false)

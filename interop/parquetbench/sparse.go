@@ -17,7 +17,7 @@ import (
 // sparseFigures are of 1 % of the rows in ranges of 1,000, by the page index over pages of 20,000 rows, against the whole.
 type sparseFigures struct {
 	cpu, bytes float64
-	// What nobody can go below: the pages that hold a selected row and the dictionaries, decompressed (or fetched) and nothing else.
+	// What nobody can go below: the pages that hold a selected row and the dictionaries that they use, decompressed (or fetched) and nothing else.
 	floorCPU, floorBytes float64
 
 	together, scattered lateFigures
@@ -85,7 +85,7 @@ func sparse(rounds int) (out sparseFigures, err error) {
 }
 
 // touched decompresses what a selection needs of the first row group, of columns from leaf on, flat and in version 1 pages, and counts its
-// bytes.
+// bytes: pages with a selected row, and the dictionaries that those pages use.
 func touched(b []byte, sel rowsel.Selection, leaf int) (bytes int64, err error) {
 	f, _, err := parquet.ParseFooter(b, int64(len(b)), 0)
 	if err != nil {
@@ -98,6 +98,13 @@ func touched(b []byte, sel rowsel.Selection, leaf int) (bytes int64, err error) 
 		if err != nil {
 			return 0, err
 		}
+		decompress := func(p *page.Page, size int) error {
+			bytes += int64(size)
+			buf = codec.Grow(buf, int(p.UncompressedSize))
+			return d.Decode(f.Chunk(0, i).Codec, buf, p.Body, false)
+		}
+		var dict page.Page
+		dictSize := 0 // 0 = there is none, or it was decompressed
 		row := int64(0)
 		for at := off; at < off+n; {
 			var p page.Page
@@ -106,15 +113,19 @@ func touched(b []byte, sel rowsel.Selection, leaf int) (bytes int64, err error) 
 				return 0, err
 			}
 			at += int64(k)
-			if p.Data() {
-				row += int64(p.NumValues)
-				if sel.CountBetween(row-int64(p.NumValues), row) == 0 {
-					continue
-				}
+			if !p.Data() {
+				dict, dictSize = p, k
+				continue
 			}
-			bytes += int64(k)
-			buf = codec.Grow(buf, int(p.UncompressedSize))
-			if err := d.Decode(f.Chunk(0, i).Codec, buf, p.Body, false); err != nil {
+			row += int64(p.NumValues)
+			if sel.CountBetween(row-int64(p.NumValues), row) == 0 {
+				continue
+			}
+			if dictSize > 0 && p.Encoding.Dictionary() {
+				err = decompress(&dict, dictSize)
+				dictSize = 0
+			}
+			if err = errors.Join(err, decompress(&p, k)); err != nil {
 				return 0, fmt.Errorf("column %d: %w", i, err)
 			}
 		}
@@ -125,7 +136,7 @@ func touched(b []byte, sel rowsel.Selection, leaf int) (bytes int64, err error) 
 // lateFigures are of a filter on one of 16 columns that keeps 1 % of the rows: CPU beyond the filter column, against all of the rest.
 type lateFigures struct {
 	cpu   float64
-	floor float64 // to decompress the rest's pages that hold a row, and dictionaries
+	floor float64 // to decompress the rest's pages that hold a row, and the dictionaries that they use
 }
 
 // late measures a filter on l_orderkey that keeps the rows of sel.
