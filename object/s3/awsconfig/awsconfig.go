@@ -54,6 +54,9 @@ func (s *Source) Settings(ctx context.Context, _ object.Location) (object.Access
 
 // Access tells everything. stale keys, if they are the ones kept, are thrown away and looked for again.
 func (s *Source) Access(ctx context.Context, loc object.Location, stale object.Access) (object.Access, error) {
+	if err := ctx.Err(); err != nil { // the SDK's cache answers or not, whichever comes first
+		return object.Access{}, err
+	}
 	a, err := s.Settings(ctx, loc)
 	if err != nil {
 		return a, err
