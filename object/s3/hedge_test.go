@@ -112,7 +112,8 @@ func TestI14_NoCopiesInAnOutage(t *testing.T) {
 		}
 		wg.Wait()
 		s := g.meter.Stats()
-		if s.Hedges > 5 || s.HedgesSuppressed < 16 {
+		// Which of the first sixteen, overdue at one instant, come before the outage is seen is the scheduler's choice.
+		if s.Hedges > 5 || s.Hedges+s.HedgesSuppressed < 16 {
 			t.Errorf("%d copies of 400 slow reads, %d suppressed", s.Hedges, s.HedgesSuppressed)
 		}
 		if extra := float64(s.Hedges) / 600; extra > 0.02 {
