@@ -128,12 +128,12 @@ func (m *metadataAnswer) learn(f iceberg.FileTask) {
 		if n, ok := f.Count(m.places[i]); !ok || n == 0 || floating(a.kind) && c.NaNs != 0 {
 			continue
 		}
-		bound := c.Upper
+		bound := f.Upper
 		if a.Func == "max" {
-			bound = c.Lower
+			bound = f.Lower
 		}
-		if usable(bound, a.kind) && (m.sure[i].Value == nil || a.better(bound, m.sure[i]) > 0) {
-			m.sure[i] = bound
+		if b := bound(m.places[i]); usable(b, a.kind) && (m.sure[i].Value == nil || a.better(b, m.sure[i]) > 0) {
+			m.sure[i] = b
 		}
 	}
 }
@@ -186,12 +186,13 @@ func (m *metadataAnswer) decided(i int, f iceberg.FileTask) (count int64, ok boo
 	if c.Values == f.Rows && c.Nulls == c.Values {
 		return 0, true // nothing but NULL
 	}
-	bound := c.Lower
+	side := f.Lower
 	if a.Func == "max" {
-		if bound = c.Upper; floating(a.kind) && c.NaNs != 0 {
+		if side = f.Upper; floating(a.kind) && c.NaNs != 0 {
 			return 0, false // NaN is above every bound
 		}
 	}
+	bound := side(place)
 	if !usable(bound, a.kind) {
 		return 0, false
 	}

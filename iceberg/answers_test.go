@@ -118,7 +118,7 @@ func TestMetricsOutliveTheirManifest(t *testing.T) {
 		}
 		var got []string
 		for _, f := range files {
-			got = append(got, fmt.Sprintf("%s %s", f.Columns[0].Lower.Value, f.Columns[0].Upper.Value))
+			got = append(got, fmt.Sprintf("%s %s", f.Lower(0).Value, f.Upper(0).Value))
 		}
 		slices.Sort(got)
 		wantLines(t, got, want...)
