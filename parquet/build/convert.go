@@ -66,10 +66,8 @@ func (p *Plan) apply(dst, src []byte, n int) error {
 			le.PutUint64(dst, uint64(v))
 		}
 	case convBigEndian:
-		for ; len(src) >= p.width && len(dst) >= p.outWidth; src, dst = src[p.width:], dst[p.outWidth:] {
-			if !bigEndian(dst[:p.outWidth], src[:p.width]) {
-				return errRange
-			}
+		if !bigEndians(dst, src, p.outWidth, p.width) {
+			return errRange
 		}
 	case convExact:
 		return errFixed // only byte arrays get here, through applyBytes
@@ -171,7 +169,35 @@ func int96(b []byte, perSecond int64) (int64, bool) {
 	return sum, part >= 0 == (sum >= v)
 }
 
-// bigEndian reads two's complement of any length into len(dst) little-endian bytes (16 or 32); false if it does not fit.
+// bigEndians is bigEndian for values of one width after the other. Those that take a word or two, as nearly all decimals do, are
+// read by whole words; a load may take in bytes of the next value.
+func bigEndians(dst, src []byte, to, from int) bool {
+	switch {
+	case from >= 1 && from <= 8 && to == 8:
+		for shift := 64 - 8*from; len(src) >= 8 && len(dst) >= 8; src, dst = src[from:], dst[8:] {
+			le.PutUint64(dst, uint64(int64(binary.BigEndian.Uint64(src))>>(shift&63)))
+		}
+	case from >= 1 && from <= 8 && to == 16:
+		for shift := 64 - 8*from; len(src) >= 8 && len(dst) >= 16; src, dst = src[from:], dst[16:] {
+			v := int64(binary.BigEndian.Uint64(src)) >> (shift & 63)
+			le.PutUint64(dst, uint64(v))
+			le.PutUint64(dst[8:], uint64(v>>63))
+		}
+	case from > 8 && from <= 16 && to == 16:
+		for shift := 128 - 8*from; len(src) >= from && len(dst) >= 16; src, dst = src[from:], dst[16:] {
+			le.PutUint64(dst, binary.BigEndian.Uint64(src[from-8:]))
+			le.PutUint64(dst[8:], uint64(int64(binary.BigEndian.Uint64(src))>>(shift&63)))
+		}
+	}
+	for ; len(src) >= from && len(dst) >= to; src, dst = src[from:], dst[to:] {
+		if !bigEndian(dst[:to], src[:from]) {
+			return false
+		}
+	}
+	return true
+}
+
+// bigEndian reads two's complement of any length into len(dst) little-endian bytes; false if it does not fit.
 func bigEndian(dst, v []byte) bool {
 	var sign byte
 	if len(v) > 0 && v[0]&0x80 != 0 {

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -279,6 +280,36 @@ func TestL38_INT96(t *testing.T) {
 	} {
 		if got, err := readAll(t, plan, pages, 10, 3, Options{}); err != nil || got != strings.Join(want, " ") {
 			t.Errorf("%s: %q, %v; want %q", name, got, err, want)
+		}
+	}
+}
+
+// Whole words give what the bytes one by one give, at every width and at the end of the input.
+func TestBigEndiansAreBigEndianOneByOne(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, to := range []int{4, 8, 16, 32} {
+		for from := range 40 {
+			for _, n := range []int{0, 1, 2, 3, 17} {
+				src := make([]byte, n*from)
+				for i := range src {
+					src[i] = byte(r.Uint32())
+				}
+				for i := range n { // beyond the width of the output only the sign may stand, for most
+					for k := range max(from-to, 0) {
+						src[i*from+k] = byte(int8(src[i*from+max(from-to, 0)]) >> 7)
+					}
+				}
+				if n == 17 && from > 0 && r.IntN(2) == 0 {
+					src[16*from] ^= 0x40 // the last one may not fit
+				}
+				want, got, fits := make([]byte, n*to), make([]byte, n*to), true
+				for i := range n {
+					fits = fits && bigEndian(want[i*to:(i+1)*to], src[i*from:(i+1)*from])
+				}
+				if ok := bigEndians(got, src, to, from); ok != fits || ok && !bytes.Equal(got, want) {
+					t.Fatalf("%d values of %d bytes to %d: %v %x, want %v %x", n, from, to, ok, got, fits, want)
+				}
+			}
 		}
 	}
 }
