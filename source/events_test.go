@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/lakescan/lakescan/object"
 )
 
 // The hook sees every scan whole, at every depth: it begins and ends once, each file is claimed, opened and delivered once, each wave is told with its
@@ -71,6 +73,42 @@ func TestEventsTellTheWholeScan(t *testing.T) {
 					t.Errorf("%d bytes of waves", bytes)
 				}
 			})
+		})
+	}
+}
+
+// A request of a file comes after the file's claim has been told: who follows both knows whose it is.
+func TestAClaimIsToldBeforeTheFirstRequest(t *testing.T) {
+	t.Parallel()
+	for _, d := range depths {
+		synctest.Test(t, func(t *testing.T) {
+			files := slices.Repeat([]fakeFile{{rounds: 1, waves: []int64{1000}, rows: 3, columns: 1}}, 20)
+			var mu sync.Mutex
+			claimed := map[string]bool{}
+			g := newRig(t, 16, 100<<20, files, &fakeStore{read: func(_ context.Context, loc object.Location, _ object.Range) error {
+				mu.Lock()
+				defer mu.Unlock()
+				if !claimed[loc.Recorded] {
+					t.Errorf("depth %v: %s is read before its claim", d, loc.Recorded)
+				}
+				return nil
+			}})
+			last := time.Duration(0)
+			hook := func(e Event) { // one at a time: the detector would tell
+				if e.At < last {
+					t.Errorf("depth %v: %s of file %d came at %v, after an event of %v", d, e.Name, e.Ordinal, e.At, last)
+				}
+				last = e.At
+				if e.Name == "claim" {
+					mu.Lock()
+					claimed[e.Location] = true
+					mu.Unlock()
+				}
+			}
+			if _, err := values(g.open(t.Context(), g.tasks(), d, func(c *Config) { c.OnEvent = hook }).All()); err != nil {
+				t.Fatal(err)
+			}
+			g.check()
 		})
 	}
 }

@@ -206,6 +206,9 @@ func (r *Reader) Close() error {
 	r.giveBack()
 	r.teardown.Store(int64(time.Since(start)))
 	if r.cfg.OnEvent != nil {
+		if r.scan != nil {
+			r.scan.emit()
+		}
 		s := r.Stats()
 		r.cfg.OnEvent(Event{Name: "end", At: s.Wall, Ordinal: -1, Bytes: s.Bytes, Duration: s.Wall})
 	}

@@ -29,6 +29,7 @@ type scan struct {
 	cursors   []*cursor       // by stream
 	solo      *inline         // reads files alone; guarded by mu
 	work      *sync.Cond      // on mu: items, or the end
+	telling   sync.Mutex      // keeps events in order; before mu
 
 	mu struct {
 		sync.Mutex
@@ -262,6 +263,7 @@ func (s *scan) claim(t Task, alone bool) bool {
 	s.asked = asks
 	s.wg.Go(func() {
 		defer cancel()
+		s.emit() // the claim, before the first request
 		s.readFile(ctx, sl, turn, asks)
 		s.emit()
 	})

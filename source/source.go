@@ -142,7 +142,7 @@ type Config struct {
 	Logger      *slog.Logger
 	Snapshot    int64         // of the table, told in Stats; 0 = none
 	Planned     time.Duration // what planning took before Open, told in the first event
-	OnEvent     func(Event)   // called on the goroutine where it happened, without locks; must not block
+	OnEvent     func(Event)   // told events one at a time, in order, and a file's claim before its first request; must not block, nor use the Reader but for Stats
 	OnClose     func()        // called once, when Close has joined everything
 
 	partBytes int64 // of row groups read in parts; 0 = the constant, below 0 = row groups stay whole

@@ -281,11 +281,13 @@ func (s *scan) slotEvent(name string, sl *slot, e Event) {
 	}
 }
 
-// emit hands queued events to the hook. No lock is held.
+// emit hands queued events to the hook: when it returns, all that was queued before has been told. mu is not held.
 func (s *scan) emit() {
 	if s.cfg.OnEvent == nil {
 		return
 	}
+	s.telling.Lock()
+	defer s.telling.Unlock()
 	s.mu.Lock()
 	events := s.mu.events
 	s.mu.events = nil
