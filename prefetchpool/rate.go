@@ -39,6 +39,7 @@ type link struct {
 	samples   int
 	recent    [recentSmall]time.Duration // ring of small transfers
 	small     int                        // written to it
+	typical   time.Duration              // their median; 0 = to be worked out
 	long      float64                    // seconds
 	floor     lowWater                   // of small transfers
 	least     time.Duration              // of all transfers
@@ -159,6 +160,7 @@ func (k *link) learn(t transfer) {
 	if t.bytes <= smallTransfer {
 		k.recent[k.small%recentSmall] = d
 		k.small++
+		k.typical = 0
 		k.floor.drop(d, t.end)
 		k.long += (d.Seconds() - k.long) / float64(min(k.small, 4*recentSmall))
 	}
@@ -232,9 +234,12 @@ func (k *link) rate() Rate {
 	}
 	r.Long = time.Duration(k.long * float64(time.Second))
 	if n := min(k.small, recentSmall); n > 0 {
-		s := slices.Clone(k.recent[:n])
-		slices.Sort(s)
-		r.Typical = s[n/2]
+		if k.typical == 0 {
+			s := k.recent
+			slices.Sort(s[:n])
+			k.typical = s[n/2]
+		}
+		r.Typical = k.typical
 	} else {
 		r.Typical, r.Long = r.Latency, r.Latency
 	}

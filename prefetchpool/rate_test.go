@@ -1,6 +1,7 @@
 package prefetchpool
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -102,5 +103,33 @@ func TestACacheTellsNothingOfTheStore(t *testing.T) {
 	k.observe(cached)
 	if r := k.rate(); r.Cached || r.Latency != 100*time.Millisecond || r.Store != r.Latency || r.Samples != 1 {
 		t.Errorf("after the store's answer: %+v", r)
+	}
+}
+
+// The typical latency is asked for far more often than it changes; asking keeps what comes next in its place.
+func TestTypicalFollowsTheLastSamples(t *testing.T) {
+	t.Parallel()
+	k := newLink(nil)
+	at := time.Unix(1, 0)
+	for i := range 5 * recentSmall {
+		d := time.Duration(1+i%7) * time.Millisecond
+		if i >= 3*recentSmall {
+			d *= 10
+		}
+		k.observe(transfer{start: at, end: at.Add(d), bytes: 1})
+		var last []time.Duration
+		for j := max(0, i+1-recentSmall); j <= i; j++ {
+			d := time.Duration(1+j%7) * time.Millisecond
+			if j >= 3*recentSmall {
+				d *= 10
+			}
+			last = append(last, d)
+		}
+		slices.Sort(last)
+		for range 2 {
+			if got, want := k.rate().Typical, last[len(last)/2]; got != want {
+				t.Fatalf("after %d samples %v, want %v", i+1, got, want)
+			}
+		}
 	}
 }
