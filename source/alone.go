@@ -21,8 +21,9 @@ const (
 	// dear is several times what passing a file through other goroutines costs. A file that takes so long, or whose consumer does, is better read
 	// beside; and it may lie on a network after all.
 	dear = 250 * time.Microsecond
-	// aloneAhead is how many such tasks wait for their consumer, planned but not begun; at half of them planning goes on.
-	aloneAhead = 32
+	// aloneAhead is how many such tasks wait for their consumer, planned but not begun; at half of them planning goes on. To wake the claimer
+	// takes as long as to read a small file.
+	aloneAhead = 256
 )
 
 // fitsAlone reports whether a file is one to be read so.
@@ -32,8 +33,8 @@ func fitsAlone(t *Task, s object.Store) bool {
 		object.AtHand(s, t.File.Location, object.Range{Len: size}, object.ReadOptions{Size: size, ETag: t.File.ETag})
 }
 
-// ahead is how many such tasks may wait: few until some have shown that they are at hand.
-func (a *alone) ahead() int { return min(aloneAhead, 2+2*a.files) }
+// ahead is how many such tasks may wait: few until some have shown that they are at hand, and where some have not.
+func (a *alone) ahead() int { return min(aloneAhead, 8+8*max(a.files-4*a.slow, 0)) }
 
 // read learns from one: what it took, and what the consumer has spent with how many files so far. A process is put aside now and then, so
 // that one file was slow says nothing.
@@ -45,13 +46,6 @@ func (a *alone) read(took, consumer time.Duration, files int) {
 	if a.slow > 2+a.files/4 || files >= 8 && consumer/time.Duration(files) > dear {
 		a.off = true
 	}
-}
-
-// mayBeAlone reports whether files are looked at for that.
-func (s *scan) mayBeAlone() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !s.mu.alone.off
 }
 
 // awaitRoom waits with a task in hand that is not to be read alone, until there is room for it by the depth.

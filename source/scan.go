@@ -26,6 +26,7 @@ type scan struct {
 	wg        sync.WaitGroup // claimer, file goroutines, workers
 	claimWake chan struct{}
 	asked     <-chan struct{} // of the file claimed last: closed when it has asked for its first bytes; the claimer's
+	lookAlone bool            // files may be read alone; the claimer's
 	cursors   []*cursor       // by stream
 	solo      *inline         // reads files alone; guarded by mu
 	work      *sync.Cond      // on mu: items, or the end
@@ -162,11 +163,11 @@ func (s *scan) claimTasks() (err error) {
 		if err := fpClaimPause.Do(s.ctx); err != nil {
 			return err
 		}
-		alone := s.mayBeAlone() && fitsAlone(&t, s.cfg.Store)
+		alone := s.lookAlone && fitsAlone(&t, s.cfg.Store)
 		if !alone && !s.awaitRoom() {
 			return nil
 		}
-		if !s.claim(t, alone) || !s.awaitClaim() {
+		if !s.claim(t, alone) && !s.awaitClaim() {
 			return nil
 		}
 	}
@@ -179,6 +180,7 @@ func (s *scan) awaitClaim() bool {
 		s.mu.Lock()
 		stop := s.noMore()
 		room := s.mayClaim(s.mu.alone.ahead())
+		s.lookAlone = !s.mu.alone.off
 		s.mu.Unlock()
 		if stop || room {
 			return !stop
@@ -212,13 +214,21 @@ func (s *scan) nudgeClaimer() {
 // covered reports that the claimed files surely hold all the rows that Limit wants.
 func (s *scan) covered() bool { return s.cfg.Limit > 0 && s.mu.claimRows >= s.cfg.Limit }
 
-// claim puts a task into the window and, unless its consumer will read it alone, starts its goroutine.
+// claim puts a task into the window and, unless its consumer will read it alone, starts its goroutine. It reports whether another may follow
+// at once: a consumer that reads files itself shares the lock with the claimer, which takes it once a file.
 func (s *scan) claim(t Task, alone bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mu.closed {
 		return false
 	}
+	s.place(t, alone)
+	s.lookAlone = !s.mu.alone.off
+	return !s.noMore() && s.mayClaim(s.mu.alone.ahead())
+}
+
+// place is claim; mu is held.
+func (s *scan) place(t Task, alone bool) {
 	sl := s.mu.claim(t)
 	s.mu.planned += t.expectedBytes()
 	if !alone {
@@ -241,7 +251,7 @@ func (s *scan) claim(t Task, alone bool) bool {
 		s.set(sl, empty)
 		s.stats.filesEmpty.Add(1)
 		s.poke()
-		return true
+		return
 	}
 	if sl.early {
 		s.stats.prefetched.Add(1)
@@ -252,7 +262,7 @@ func (s *scan) claim(t Task, alone bool) bool {
 		}
 	}
 	if alone {
-		return true
+		return
 	}
 	s.mu.begun++
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -267,7 +277,6 @@ func (s *scan) claim(t Task, alone bool) bool {
 		s.readFile(ctx, sl, turn, asks)
 		s.emit()
 	})
-	return true
 }
 
 // certain reports that the task's recorded rows are all delivered: nothing filters or deletes.
