@@ -62,7 +62,7 @@ func (t meetingTable) Open(ctx context.Context, n query.Need) (query.Reader, err
 func TestRun_OpensTheTablesOfAJoinTogether(t *testing.T) {
 	t.Parallel()
 	e := testEngine(t, EngineConfig{Threads: 1})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a bound of the failure only
 	defer cancel()
 	a, b, c := ordersTable(t, 1), ordersTable(t, 2), ordersTable(t, 1)
 	got, err := run(ctx, e, query.Statement{

@@ -327,9 +327,9 @@ func (l *limited) Reallocate(n int, b []byte) []byte {
 
 func (l *limited) Free(b []byte) { l.left += len(b); l.Allocator.Free(b) }
 
-// A page of a few bytes may claim billions of values by runs: in one row of a list, or as rows of a flat column.
+// A page of a few bytes may claim billions of values by runs: in one row of a list, or as rows of a flat column. Not parallel: it counts what the
+// process allocates.
 func TestClaimsOfBillionsCostAUnit(t *testing.T) {
-	t.Parallel()
 	const claim = 1<<31 - 1
 	run := func(n uint64, value byte) []byte { return append(binary.AppendUvarint(nil, n<<1), value) }
 	prefixed := func(b []byte) []byte { return append(binary.LittleEndian.AppendUint32(nil, uint32(len(b))), b...) }
