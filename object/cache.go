@@ -188,7 +188,7 @@ func (c *Cache) AtHand(loc Location, r Range, o ReadOptions) bool {
 
 func (c *Cache) lookLocked(loc Location, r Range, o ReadOptions) (e *cacheEntry, off, n int64) {
 	obj := c.mu.objects[loc.Canonical()]
-	if obj == nil || (o.ETag != "" && o.ETag != obj.etag) || (o.Size > 0 && o.Size != obj.size) {
+	if obj == nil || (o.ETag != "" && Opaque(o.ETag) != Opaque(obj.etag)) || (o.Size > 0 && o.Size != obj.size) {
 		return nil, 0, 0
 	}
 	off, n, err := r.Resolve(obj.size)
@@ -257,7 +257,7 @@ func (c *Cache) keep(loc Location, r Range, data []byte, info Info) {
 	defer c.mu.Unlock()
 	key := loc.Canonical()
 	obj := c.mu.objects[key]
-	if obj != nil && (obj.etag != info.ETag || obj.size != info.Size) {
+	if obj != nil && (Opaque(obj.etag) != Opaque(info.ETag) || obj.size != info.Size) {
 		if info.Cached {
 			return // from a cache below, which may know less than we do
 		}

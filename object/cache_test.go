@@ -145,6 +145,36 @@ func TestCacheDropsWhatChanged(t *testing.T) {
 	}
 }
 
+// A store's answers are marked weak, and are not, by turns: that is one version, and what is kept of it stays.
+func TestCacheTakesAWeakTagForTheSame(t *testing.T) {
+	t.Parallel()
+	n := 0
+	c := object.Cached(storeFunc(func(_ context.Context, loc object.Location, r object.Range, _ []byte, _ object.ReadOptions) ([]byte, object.Info, error) {
+		n++
+		return make([]byte, r.Len), object.Info{Location: loc, Size: 5000, ETag: []string{"e", "W/e"}[n%2]}, nil
+	}), object.CacheConfig{})
+	for _, r := range []object.Range{{Off: 0, Len: 10}, {Off: 100, Len: 10}, {Off: 200, Len: 10}} {
+		if _, _, err := c.Read(t.Context(), at(t, "s3://b/f"), r, nil, object.ReadOptions{Size: 5000}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tag := range []string{"", "e", "W/e"} {
+		if _, info, err := c.Read(t.Context(), at(t, "s3://b/f"), object.Range{Off: 100, Len: 10}, nil, object.ReadOptions{Size: 5000, ETag: tag}); err != nil || !info.Cached {
+			t.Errorf("pinned %q: %+v, %v", tag, info, err)
+		}
+	}
+	if n != 3 {
+		t.Errorf("%d reads of the store, want 3", n)
+	}
+	o := object.ReadOptions{ETag: "W/e"}
+	if err := o.Verify(object.Info{ETag: "e", Size: 5000}); err != nil {
+		t.Error(err)
+	}
+	if err := o.Verify(object.Info{ETag: "W/f", Size: 5000}); !errors.Is(err, object.ErrChanged) {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestCacheForgetsWhatIsWritten(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"create", "delete", "vanish"} {

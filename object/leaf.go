@@ -1,13 +1,20 @@
 package object
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // What every leaf store does alike, and a store of your own may use.
+
+// Opaque is an ETag without the mark W/ of a weak one. A proxy that may recode answers marks the tags of a store, or takes a mark away, in some
+// answers and not in others: two tags that differ in it alone are of one version, and the size is compared as well.
+func Opaque(etag string) string { return strings.TrimPrefix(etag, "W/") }
 
 // Verify compares an answer's ETag and size with the pins; a difference is ErrChanged.
 func (o ReadOptions) Verify(got Info) error {
 	switch {
-	case o.ETag != "" && got.ETag != "" && o.ETag != got.ETag:
+	case o.ETag != "" && got.ETag != "" && Opaque(o.ETag) != Opaque(got.ETag):
 		return fmt.Errorf("%w: ETag %q, pinned %q", ErrChanged, got.ETag, o.ETag)
 	case o.Size > 0 && got.Size >= 0 && o.Size != got.Size:
 		return fmt.Errorf("%w: %d bytes, expected %d", ErrChanged, got.Size, o.Size)

@@ -114,7 +114,11 @@ func (p *plan) rewrite(code int, h http.Header) (status int, before, after int64
 		f := &p.faults[i]
 		switch f.kind {
 		case etag:
-			h.Set("Etag", `"`+f.text+`"`)
+			if f.text == "W/" {
+				h.Set("Etag", "W/"+h.Get("Etag"))
+			} else {
+				h.Set("Etag", `"`+f.text+`"`)
+			}
 		case contentRange:
 			rewriteRange(f, h)
 		case ignoreRange:

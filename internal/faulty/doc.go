@@ -28,7 +28,7 @@
 //	        | "corrupt" k                                            byte k of the body has its bits flipped
 //	        | "ignore-range"                                         200 and the whole length; bytes beyond the range are zero
 //	        | "content-range" "shift="n | "total="n | "short="n | "none"
-//	        | "etag" text                                            the answer carries another ETag
+//	        | "etag" text                                            the answer carries another ETag; W/ marks its own as weak
 //	        | "call" name                                            runs a function of On first (swap an object, expire a key)
 //
 // All rules that match apply, in order; delays add up, the first of status, refuse and hang ends the request.

@@ -38,7 +38,7 @@ type place struct {
 }
 
 func tagOf(etag string) string {
-	sum := sha256.Sum256([]byte(etag))
+	sum := sha256.Sum256([]byte(object.Opaque(etag)))
 	return hex.EncodeToString(sum[:8])
 }
 

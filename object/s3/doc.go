@@ -8,7 +8,7 @@
 // that ignored Range is seen, and ends minio-go's own backoff (it sleeps after the last attempt too) by cancelling the
 // attempt's context. One client is kept per access and region, since a client has one provider, called under a mutex.
 //
-// Integrity: an answer must be 206 with exactly the range asked for, its ETag and total size must equal the pins, its body must
+// Integrity: an answer must be 206 with exactly the range asked for, its ETag (weak or strong) and total size must equal the pins, its body must
 // have exactly its length. Uploads carry Content-MD5. Limits: connect and headers by the transport, 10 s without a byte of
 // a body (Config.BodyStall), all else by the context.
 //

@@ -92,6 +92,48 @@ func TestL61_I11_SwappedObjectIsAnError(t *testing.T) {
 	}
 }
 
+// A proxy marks ETags as weak, in all answers or in some: that is no change of the object, and If-Match, which is never true of a weak tag, is not
+// sent with one. A real change is seen by the answer's tag.
+func TestI11_WeakETags(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		rules string
+		weak  [4]bool // which answers are marked
+	}{
+		{"GET * -> etag W/", [4]bool{true, true, true, true}},
+		{"GET * #1 -> etag W/", [4]bool{true, false, false, false}},
+		{"GET * #2 -> etag W/", [4]bool{false, true, false, false}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newRig(t, c.rules+"\nGET * #3 -> cut 1000\nGET * #5 -> call swap", object.RetryConfig{})
+			loc, data := g.put(t, "f", 200_000)
+			g.rules.On("swap", func(*http.Request) { g.srv.Put("bucket", "f", objecttest.Bytes(200_001)[:200_000]) })
+			o := object.ReadOptions{Size: 200_000}
+			pin := ""
+			for i := range int64(3) { // the third body breaks and is resumed
+				got, info, err := g.read(t, loc, object.Range{Off: i * 30_000, Len: 30_000}, o)
+				wantBytes(t, got, err, data[i*30_000:(i+1)*30_000])
+				if pin == "" {
+					pin = info.ETag
+				}
+				o.ETag = info.ETag
+			}
+			if weak := pin != object.Opaque(pin); weak != c.weak[0] || strings.Contains(pin, `"`) {
+				t.Errorf("%s: pinned %q", c.rules, pin)
+			}
+			for i, e := range g.rules.Log()[1:] {
+				if (e.IfMatch == "") != c.weak[i] {
+					t.Errorf("%s: request %d has If-Match %q after an answer that is weak: %v", c.rules, i+2, e.IfMatch, c.weak[i])
+				}
+			}
+			got, _, err := g.read(t, loc, object.Range{Off: 100_000, Len: 1000}, o)
+			if wantClass(t, err, object.ErrChanged); len(got) != 0 {
+				t.Errorf("%s: %d bytes of another version", c.rules, len(got))
+			}
+		})
+	}
+}
+
 // An object that changes in the middle of one read, between a body that broke and its rest.
 func TestI11_SwapDuringResumeIsAnError(t *testing.T) {
 	t.Parallel()

@@ -47,7 +47,7 @@ func (l *listing) run(ctx context.Context) error {
 				return obj.Err
 			}
 			progress, l.after = true, obj.Key
-			if !l.yield(object.Info{Location: l.prefix.WithKey(obj.Key), Size: obj.Size, ETag: obj.ETag, Modified: obj.LastModified}, nil) {
+			if !l.yield(object.Info{Location: l.prefix.WithKey(obj.Key), Size: obj.Size, ETag: plainTag(obj.ETag), Modified: obj.LastModified}, nil) {
 				break
 			}
 		}

@@ -31,7 +31,7 @@ func (s *Store) Read(ctx context.Context, loc object.Location, r object.Range, d
 		if err != nil {
 			return x.emptySuffix(r, o, &data, &info, dst, err)
 		}
-		if info.ETag = stat.ETag; stat.LastModified.Unix() != 0 { // see tidy
+		if info.ETag = plainTag(stat.ETag); stat.LastModified.Unix() != 0 { // see tidy
 			info.Modified = stat.LastModified
 		}
 		data, err = s.receive(x, body, header, r, dst, o, &info)
@@ -53,10 +53,18 @@ func getOptions(r object.Range, o object.ReadOptions) minio.GetObjectOptions {
 	case r.Off > 0:
 		opts.Set("Range", "bytes="+strconv.FormatInt(r.Off, 10)+"-")
 	}
-	if o.ETag != "" {
+	if o.ETag != "" && o.ETag == object.Opaque(o.ETag) { // If-Match compares strongly, and is never true of a weak tag; the answer's tag is looked at anyway
 		opts.Set("If-Match", `"`+o.ETag+`"`)
 	}
 	return opts
+}
+
+// plainTag takes the quotes off a weak ETag, which minio-go only knows to do to a strong one.
+func plainTag(etag string) string {
+	if weak, ok := strings.CutPrefix(etag, "W/"); ok {
+		return "W/" + strings.Trim(weak, `"`)
+	}
+	return etag
 }
 
 // receive checks the headers of a good answer and reads its body to the end.
