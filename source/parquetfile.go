@@ -128,8 +128,10 @@ const trailer = 8
 func (c *parquetFile) readFooter(ctx context.Context) (*parquet.Footer, error) {
 	p, t := c.format, c.file.task
 	size := t.File.Size
-	span := object.Range{Off: -p.tails.tail(), Len: -1}
-	if size >= 0 {
+	var span object.Range
+	if size < 0 {
+		span = object.Range{Off: -p.tails.tail(), Len: -1}
+	} else {
 		if size == 0 {
 			_, _, err := parquet.ParseFooter(nil, 0, 0)
 			return nil, err

@@ -29,6 +29,7 @@ type tails struct {
 	mu struct {
 		sync.Mutex
 		recent [64]int64 // ring of footer lengths
+		sorted []int64   // the same, rising
 		n      int
 		wanted float64 // part of a file's bytes that the columns take, mean
 		files  int
@@ -39,7 +40,14 @@ type tails struct {
 func (t *tails) footer(n int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.mu.recent[t.mu.n%len(t.mu.recent)] = n
+	oldest := &t.mu.recent[t.mu.n%len(t.mu.recent)]
+	if t.mu.n >= len(t.mu.recent) {
+		at, _ := slices.BinarySearch(t.mu.sorted, *oldest)
+		t.mu.sorted = slices.Delete(t.mu.sorted, at, at+1)
+	}
+	at, _ := slices.BinarySearch(t.mu.sorted, n)
+	t.mu.sorted = slices.Insert(t.mu.sorted, at, n)
+	*oldest = n
 	t.mu.n++
 }
 
@@ -61,13 +69,11 @@ func (t *tails) tail() int64 {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n := min(t.mu.n, len(t.mu.recent))
+	n := len(t.mu.sorted)
 	if n == 0 {
 		return firstTail
 	}
-	s := slices.Clone(t.mu.recent[:n])
-	slices.Sort(s)
-	return min(max(s[(n*95+99)/100-1]*5/4, leastTail), mostTail)
+	return min(max(t.mu.sorted[(n*95+99)/100-1]*5/4, leastTail), mostTail)
 }
 
 // first is how much to read first of a file of size bytes, of which columns bytes are wanted (0 = unknown): the tail, or all

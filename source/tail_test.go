@@ -1,6 +1,7 @@
 package source
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -36,6 +37,23 @@ func TestTails_First(t *testing.T) {
 		}
 		if got := x.first(c.size, c.columns, c.filtered, c.latency, 80e6); (got == c.size) != c.whole {
 			t.Errorf("%s: reads %d of %d first", c.name, got, c.size)
+		}
+	}
+}
+
+// The tail covers 95 of 100 of the last 64 footers, and a quarter more.
+func TestTails_FollowTheLastFooters(t *testing.T) {
+	t.Parallel()
+	var x tails
+	var all []int64
+	for i := range int64(300) {
+		n := 20_000 + i*7919%5*1000 + i/150*50_000
+		x.footer(n)
+		all = append(all, n)
+		last := slices.Clone(all[max(0, len(all)-64):])
+		slices.Sort(last)
+		if got, want := x.tail(), last[(len(last)*95+99)/100-1]*5/4; got != want {
+			t.Fatalf("after %d footers %d, want %d", len(all), got, want)
 		}
 	}
 }
