@@ -4,8 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/lakescan/lakescan/expr"
 	"github.com/lakescan/lakescan/expr/eval"
@@ -102,8 +106,9 @@ func fold(reader *source.Reader, accumulators []accumulator) error {
 // accumulator folds batches into one aggregate.
 type accumulator struct {
 	Aggregate
-	column  int // in the scan's schema; -1 = count(*)
-	fieldID int // of a top-level column without parts; -1 = none
+	column  int      // in the list of columns to scan; -1 = count(*)
+	path    []string // to its values in a batch, through structs
+	fieldID int      // of a top-level column without parts; -1 = none
 	kind    arrow.DataType
 	count   int64
 	best    expr.Literal
@@ -128,7 +133,7 @@ func (c *Client) accumulators(r relation, aggregates []Aggregate, caseSensitive 
 		if err != nil {
 			return nil, nil, err
 		}
-		_, field, err := expr.ResolveColumn(col, r.schema(), expr.BindOptions{CaseSensitive: caseSensitive})
+		col, field, err := expr.ResolveColumn(col, r.schema(), expr.BindOptions{CaseSensitive: caseSensitive})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -139,9 +144,11 @@ func (c *Client) accumulators(r relation, aggregates []Aggregate, caseSensitive 
 		if id, ok := expr.FieldID(field); ok && len(col.Path) == 1 && !arrow.IsNested(field.Type.ID()) {
 			out[i].fieldID = id
 		}
-		if out[i].column = slices.Index(columns, a.Column); out[i].column < 0 {
+		out[i].path = col.Path
+		name := strings.Join(col.Path, ".")
+		if out[i].column = slices.Index(columns, name); out[i].column < 0 {
 			out[i].column = len(columns)
-			columns = append(columns, a.Column)
+			columns = append(columns, name)
 		}
 	}
 	return out, columns, nil
@@ -152,7 +159,11 @@ func (a *accumulator) add(rec arrow.RecordBatch) error {
 		a.count += rec.NumRows()
 		return nil
 	}
-	col := rec.Column(a.column)
+	col, err := valuesAt(rec, a.path)
+	if err != nil {
+		return err
+	}
+	defer col.Release()
 	if a.Func == "count" {
 		a.count += int64(col.Len() - col.NullN())
 		return nil
@@ -168,6 +179,52 @@ func (a *accumulator) add(rec arrow.RecordBatch) error {
 		a.best = greatest
 	}
 	return nil
+}
+
+// valuesAt is the column at the end of a path, in which a row is NULL too where a struct around it is. The caller releases it.
+func valuesAt(rec arrow.RecordBatch, path []string) (arrow.Array, error) {
+	at := rec.Schema().FieldIndices(path[0])
+	if len(at) != 1 {
+		return nil, fmt.Errorf("no single column %q in the batch", path[0])
+	}
+	col := rec.Column(at[0])
+	col.Retain()
+	for _, name := range path[1:] {
+		s, ok := col.(*array.Struct)
+		i := -1
+		if ok {
+			i, ok = s.DataType().(*arrow.StructType).FieldIdx(name)
+		}
+		if !ok {
+			col.Release()
+			return nil, fmt.Errorf("no field %q of %q in the batch", name, path[0])
+		}
+		inner := validIn(s, s.Field(i))
+		col.Release()
+		col = inner
+	}
+	return col, nil
+}
+
+// validIn is the field f of s, NULL where s is.
+func validIn(s *array.Struct, f arrow.Array) arrow.Array {
+	if s.NullN() == 0 {
+		f.Retain()
+		return f
+	}
+	d := f.Data()
+	valid, nulls := make([]byte, bitutil.BytesForBits(int64(d.Offset()+d.Len()))), 0
+	for i := range d.Len() {
+		if s.IsValid(i) && f.IsValid(i) {
+			bitutil.SetBit(valid, d.Offset()+i)
+		} else {
+			nulls++
+		}
+	}
+	buffers := append([]*memory.Buffer{memory.NewBufferBytes(valid)}, d.Buffers()[1:]...)
+	masked := array.NewData(d.DataType(), d.Len(), buffers, d.Children(), nulls, d.Offset())
+	defer masked.Release()
+	return array.MakeFromData(masked)
 }
 
 func (a *accumulator) value() expr.Literal {

@@ -116,21 +116,12 @@ func (r *fileRelation) plan(_ context.Context, o scanOptions, _ object.Fetcher) 
 	return &planned{schema: schema, tasks: tasks, limit: o.limit}, nil
 }
 
-// project picks top-level columns by name; a dotted name picks the whole top-level column when no such column exists (nested selection is the planner's).
+// project is the select list's part of a schema; nil names = all of it.
 func project(s *arrow.Schema, names []string, caseSensitive bool) (*arrow.Schema, error) {
 	if names == nil {
 		return s, nil
 	}
-	fields := make([]arrow.Field, 0, len(names))
-	for _, n := range names {
-		f, err := iceberg.FindColumn(s, n, caseSensitive)
-		if err != nil {
-			return nil, err
-		}
-		fields = append(fields, f)
-	}
-	md := s.Metadata()
-	return arrow.NewSchema(fields, &md), nil
+	return iceberg.SelectColumns(s, names, caseSensitive)
 }
 
 // parsePath reads a path as people write it: one without a scheme is a local one, relative to the working folder.

@@ -108,11 +108,20 @@ func topLevel(s *arrow.Schema, name string) int {
 	return id
 }
 
-// resolveName finds a column by its whole name, else by the path that its dots make: the rule of filters, case included.
+// resolveName finds a column by its whole name, else by the path that its dots make, or its quotes: the rule of filters, case included.
 func resolveName(name string, s *arrow.Schema, caseSensitive bool) (expr.Column, error) {
 	o := expr.BindOptions{CaseSensitive: caseSensitive}
 	col, _, err := expr.ResolveColumn(expr.Col(name), s, o)
-	if err == nil || !strings.Contains(name, ".") || ambiguous(err) {
+	if err == nil || ambiguous(err) {
+		return col, selectError(err)
+	}
+	if strings.Contains(name, `"`) {
+		if quoted, perr := expr.ParseColumn(name); perr == nil {
+			col, _, err = expr.ResolveColumn(quoted, s, o)
+			return col, selectError(err)
+		}
+	}
+	if !strings.Contains(name, ".") {
 		return col, selectError(err)
 	}
 	for _, path := range splits(name) {

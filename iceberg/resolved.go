@@ -2,11 +2,10 @@ package iceberg
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
-
-	"github.com/lakescan/lakescan/expr"
 )
 
 // LoadMetadata loads a table from the location of its metadata document (or a table's folder), without a catalog.
@@ -15,15 +14,54 @@ func LoadMetadata(ctx context.Context, cfg CatalogConfig, location string) (*Tab
 	return c.LoadLocation(ctx, location)
 }
 
-// FindColumn picks a column of s by its name (dots step into structs): exact, else a unique fold match unless caseSensitive;
-// metadata columns are found if s holds them. Errors are *SelectError.
-func FindColumn(s *arrow.Schema, name string, caseSensitive bool) (arrow.Field, error) {
-	col, err := resolveName(name, s, caseSensitive)
-	if err != nil {
-		return arrow.Field{}, err
+// SelectColumns narrows s to the names of a select list, by the rules of a table's scan: dots step into structs, a selected field of a struct gives the
+// struct with that field alone, and several fields of one struct give one column. A name fits exactly, else in any case unless caseSensitive.
+// Errors are *SelectError.
+func SelectColumns(s *arrow.Schema, names []string, caseSensitive bool) (*arrow.Schema, error) {
+	paths, tops := make([][]string, 0, len(names)), []string(nil)
+	for _, name := range names {
+		col, err := resolveName(name, s, caseSensitive)
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, col.Path)
+		if !slices.Contains(tops, col.Path[0]) {
+			tops = append(tops, col.Path[0])
+		}
 	}
-	_, f, err := expr.ResolveColumn(col, s, expr.BindOptions{CaseSensitive: true})
-	return f, err
+	fields := make([]arrow.Field, 0, len(tops))
+	for _, top := range tops {
+		f, _ := keepPaths(s.Field(s.FieldIndices(top)[0]), paths)
+		fields = append(fields, f)
+	}
+	md := s.Metadata()
+	return arrow.NewSchema(fields, &md), nil
+}
+
+// keepPaths leaves of a struct the fields that paths lead to, the field itself being their first step.
+func keepPaths(f arrow.Field, paths [][]string) (arrow.Field, bool) {
+	var below [][]string
+	for _, p := range paths {
+		switch {
+		case p[0] != f.Name:
+		case len(p) == 1:
+			return f, true
+		default:
+			below = append(below, p[1:])
+		}
+	}
+	st, ok := f.Type.(*arrow.StructType)
+	if !ok || below == nil {
+		return f, false
+	}
+	var left []arrow.Field
+	for _, c := range st.Fields() {
+		if c, ok := keepPaths(c, below); ok {
+			left = append(left, c)
+		}
+	}
+	f.Type = arrow.StructOf(left...)
+	return f, true
 }
 
 // Pin resolves v, loading older snapshots if the table was loaded without them (at most one request). On the table returned,

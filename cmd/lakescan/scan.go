@@ -18,7 +18,7 @@ const scanLong = `Reads columns and rows of a table or of Parquet files, without
   lakescan scan demo.trips --select region,fare --where "fare > 50 and region in ('eu', 'us')" -o ndjson
   lakescan scan "s3://bucket/logs/*.parquet" --select "count(*), max(ts)"
 
---select takes columns (a.b steps into a struct), or aggregates alone: count(*), count(c), min(c), max(c). --where takes
+--select takes columns (a.b: the struct a with the field b alone), or aggregates alone: count(*), count(c), min(c), max(c). --where takes
 comparisons, IN, BETWEEN, LIKE, IS NULL, starts_with(c, 'x'), AND, OR, NOT, and literals such as 12, 1.5, 'text',
 DATE '2026-01-31', TIMESTAMPTZ '2026-01-31 12:00Z', X'00ff', UUID '…'. Joins, groups and expressions are for lakescan query.`
 
