@@ -212,6 +212,32 @@ func TestTableFits(t *testing.T) {
 	golden(t, "wide.80.table", encode(t, render.Table, render.Options{Width: 80}, rec.Schema(), rec))
 }
 
+// An id, a number or a time is shown whole or not at all; texts and heads are cut for it.
+func TestValuesStayWhole(t *testing.T) {
+	t.Parallel()
+	s := arrow.NewSchema([]arrow.Field{
+		{Name: "committed_at", Type: arrow.FixedWidthTypes.Timestamp_ms}, {Name: "snapshot_id", Type: arrow.PrimitiveTypes.Int64}, {Name: "operation", Type: arrow.BinaryTypes.String},
+		{Name: "total_records", Type: arrow.PrimitiveTypes.Int32}, {Name: "manifest_list", Type: arrow.BinaryTypes.String},
+	}, nil)
+	rec, _, err := array.RecordFromJSON(memory.DefaultAllocator, s, strings.NewReader(`[{"committed_at":"2026-11-30T21:52:48.138Z","snapshot_id":7492712499666648865,"operation":"append","total_records":69758,"manifest_list":"s3://bucket/metadata/snap-1.avro"}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, width := range []int{30, 40, 80, 90, 100} {
+		text := string(encode(t, render.Table, render.Options{Width: width}, s, rec))
+		for _, v := range []string{"2026-11-30 21:52:48.138+00:00", "7492712499666648865", "69758"} {
+			if width >= 90 && !strings.Contains(text, v) || width == 40 && strings.Contains(text, v[:4]) && !strings.Contains(text, v) {
+				t.Errorf("width %d: no %s in\n%s", width, v, text)
+			}
+		}
+		for line := range strings.Lines(text) {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > width && strings.ContainsAny(line[:3], "│┌") {
+				t.Errorf("width %d: a line of %d: %s", width, n, line)
+			}
+		}
+	}
+}
+
 // No escape sequence, control character or turn of direction reaches a terminal out of data or names.
 func TestNothingDrivesTheTerminal(t *testing.T) {
 	t.Parallel()

@@ -152,6 +152,7 @@ func (t *table) expanded(b *strings.Builder, part [][]shown, number int64) {
 type boxColumn struct {
 	index int
 	width int
+	least int // cutting leaves this
 	right bool
 	name  string
 	typ   string
@@ -220,49 +221,68 @@ func (t *table) foot(hidden int64, drawn int, all bool) string {
 	return strings.Join(parts, ", ") + "\n"
 }
 
-// The least width that cutting leaves a column, and the width that a column gets where columns are left out.
+// The least width that cutting leaves a column, the same of a head alone over values that stay whole, and the width that a text gets where columns are
+// left out.
 const (
 	minWidth  = 6
+	minHead   = 4
 	cropWidth = 14
 )
 
-// layout gives each column its natural width, cuts the widest ones until all fit, or leaves out columns in the middle.
+// whole tells values that say something else once they are cut: an id or a time without its end.
+func whole(t arrow.DataType) bool {
+	switch t.ID() {
+	case arrow.BOOL, arrow.DATE32, arrow.DATE64, arrow.TIME32, arrow.TIME64, arrow.TIMESTAMP:
+		return true
+	}
+	return isNumber(t)
+}
+
+// layout gives each column its natural width, cuts the widest texts and heads until all fit, or leaves out columns in the middle.
 func (t *table) layout(part [][]shown) (cols []boxColumn, all bool) {
 	for i, f := range t.schema.Fields() {
 		c := boxColumn{index: i, right: isNumber(f.Type), name: Visible(f.Name), typ: typeName(f)}
 		c.width = max(measure.StringWidth(c.name), measure.StringWidth(c.typ), 1)
+		data := 0
 		for _, row := range part {
-			c.width = max(c.width, measure.StringWidth(row[i].text))
+			data = max(data, measure.StringWidth(row[i].text))
+		}
+		c.width = max(c.width, data)
+		c.least = min(c.width, minWidth)
+		if whole(f.Type) {
+			c.least = min(c.width, max(data, minHead), max(t.o.Width-8, minWidth))
 		}
 		cols = append(cols, c)
 	}
 	if t.o.Width <= 0 || boxWidth(cols, 1<<30) <= t.o.Width {
 		return cols, true
 	}
-	if limit := 1 << 12; boxWidth(cols, minWidth) <= t.o.Width {
-		for limit > minWidth && boxWidth(cols, limit) > t.o.Width {
+	if limit := 1 << 12; boxWidth(cols, 0) <= t.o.Width {
+		for boxWidth(cols, limit) > t.o.Width {
 			limit--
 		}
-		for i := range cols {
-			cols[i].width = min(cols[i].width, limit)
+		for i, c := range cols {
+			cols[i].width = c.within(limit)
 		}
 		return cols, true
 	}
 	return t.crop(cols), false
 }
 
+func (c boxColumn) within(limit int) int { return max(c.least, min(c.width, limit)) }
+
 func boxWidth(cols []boxColumn, limit int) int {
 	w := 1
 	for _, c := range cols {
-		w += min(c.width, limit) + 3
+		w += c.within(limit) + 3
 	}
 	return w
 }
 
 // crop keeps columns from both ends, in turn, while they fit beside the column of dots.
 func (t *table) crop(cols []boxColumn) []boxColumn {
-	for i := range cols {
-		cols[i].width = min(cols[i].width, cropWidth)
+	for i, c := range cols {
+		cols[i].width = c.within(cropWidth)
 	}
 	left, right := 0, len(cols)
 	room := t.o.Width - 1 - 4
