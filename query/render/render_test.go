@@ -216,8 +216,11 @@ func TestTableFits(t *testing.T) {
 func TestValuesStayWhole(t *testing.T) {
 	t.Parallel()
 	s := arrow.NewSchema([]arrow.Field{
-		{Name: "committed_at", Type: arrow.FixedWidthTypes.Timestamp_ms}, {Name: "snapshot_id", Type: arrow.PrimitiveTypes.Int64}, {Name: "operation", Type: arrow.BinaryTypes.String},
-		{Name: "total_records", Type: arrow.PrimitiveTypes.Int32}, {Name: "manifest_list", Type: arrow.BinaryTypes.String},
+		{Name: "committed_at", Type: arrow.FixedWidthTypes.Timestamp_ms},
+		{Name: "snapshot_id", Type: arrow.PrimitiveTypes.Int64},
+		{Name: "operation", Type: arrow.BinaryTypes.String},
+		{Name: "total_records", Type: arrow.PrimitiveTypes.Int32},
+		{Name: "manifest_list", Type: arrow.BinaryTypes.String},
 	}, nil)
 	rec, _, err := array.RecordFromJSON(memory.DefaultAllocator, s, strings.NewReader(`[{"committed_at":"2026-11-30T21:52:48.138Z","snapshot_id":7492712499666648865,"operation":"append","total_records":69758,"manifest_list":"s3://bucket/metadata/snap-1.avro"}]`))
 	if err != nil {
