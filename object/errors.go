@@ -44,7 +44,7 @@ func (e *Error) Error() string {
 		b.WriteByte(' ')
 		b.WriteString(e.Location.Recorded)
 	}
-	if e.Op == "read" && e.Range != Whole && e.Range != (Range{}) {
+	if e.Op == "read" && e.Range != Whole && e.Range != (Range{}) && !(e.Range.Off < 0 && errors.Is(e.Err, ErrNotFound)) {
 		b.WriteString(" [" + e.Range.String() + "]")
 	}
 	b.WriteString(": ")
