@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/lakescan/lakescan/object"
 )
@@ -140,7 +141,8 @@ func (s *Source) load(ctx context.Context) (*aws.Config, string, error) {
 }
 
 func (s *Source) options() []func(*config.LoadOptions) error {
-	var out []func(*config.LoadOptions) error
+	// The SDK would write its warnings to stderr; what they are about comes back as errors.
+	out := []func(*config.LoadOptions) error{config.WithLogger(logging.Nop{})}
 	if s.cfg.Profile != "" {
 		out = append(out, config.WithSharedConfigProfile(s.cfg.Profile))
 	}
