@@ -68,7 +68,7 @@ func (s *statement) original(offset int) int {
 
 // engineFault reads DuckDB's text: "Binder Error: message\n\nLINE 1: text\n   ^".
 func (s *statement) engineFault(e *engineError) error {
-	msg, offset := s.place(e.text)
+	msg, offset := s.place(strings.ReplaceAll(e.text, "\t", "  "))
 	out := &query.Error{Class: class(e), Msg: shortened(msg)}
 	if head, rest, ok := strings.Cut(out.Msg, " Error: "); ok && !strings.ContainsAny(head, "\n:") {
 		out.Msg = rest

@@ -145,7 +145,7 @@ func (g *gate) visit(n node, s *scope) {
 		}
 	case "SHOW_REF":
 		if n["query"] == nil {
-			g.refuse(n, query.ClassRefused, "SHOW is not allowed", "DESCRIBE table and SUMMARIZE table work; tables are listed by the catalog, not by SQL")
+			g.refuse(n, query.ClassRefused, "SHOW is not allowed", "DESCRIBE table and SUMMARIZE table work; tables are listed by the catalog, not by SQL: lakescan tables")
 		}
 	case "FUNCTION":
 		name := str(n, "function_name")
