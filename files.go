@@ -51,9 +51,12 @@ func (c *Client) openFiles(ctx context.Context, pattern string, v iceberg.Versio
 	f, info, err := readFooter(ctx, fetch, files[0])
 	if err != nil && len(files) == 1 && files[0].Size < 0 {
 		// Not a file: perhaps a folder that was named without its slash.
-		if inside, lerr := c.listFiles(ctx, strings.TrimSuffix(pattern, "/")+"/"); lerr == nil {
+		inside, lerr := c.listFiles(ctx, strings.TrimSuffix(pattern, "/")+"/")
+		if lerr == nil {
 			files = inside
 			f, info, err = readFooter(ctx, fetch, files[0])
+		} else if errors.Is(lerr, errFilesBelow) {
+			return nil, lerr
 		}
 	}
 	if err != nil {
@@ -164,6 +167,7 @@ func (c *Client) listFiles(ctx context.Context, pattern string) ([]object.Info, 
 		return nil, fmt.Errorf("%s: %w", pattern, errors.ErrUnsupported)
 	}
 	var files []object.Info
+	below := false
 	for info, err := range lister.List(ctx, prefix) {
 		if err != nil {
 			return nil, err
@@ -173,6 +177,10 @@ func (c *Client) listFiles(ctx context.Context, pattern string) ([]object.Info, 
 		} else if ok {
 			files = append(files, info)
 		}
+		below = below || strings.HasSuffix(info.Location.Key, ".parquet")
+	}
+	if len(files) == 0 && below && strings.HasSuffix(loc.Key, "/") {
+		return nil, &object.Error{Op: "list", Location: loc, Err: errFilesBelow}
 	}
 	if len(files) == 0 {
 		return nil, &object.Error{Op: "list", Location: loc, Err: fmt.Errorf("%w: no file matches", object.ErrNotFound)}
@@ -180,6 +188,9 @@ func (c *Client) listFiles(ctx context.Context, pattern string) ([]object.Info, 
 	slices.SortFunc(files, func(a, b object.Info) int { return strings.Compare(a.Location.Key, b.Location.Key) })
 	return files, nil
 }
+
+// errFilesBelow is an ErrNotFound.
+var errFilesBelow = fmt.Errorf("%w: no Parquet file in this folder, only in folders below it: add **", object.ErrNotFound)
 
 // matchGlob is path.Match in which a part ** stands for any number of parts, none included.
 func matchGlob(pattern, name string) (bool, error) {
