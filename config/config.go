@@ -119,7 +119,7 @@ func (c *Config) addFlagsOfCatalog() {
 	name := strings.ToLower(c.Text(KeyCatalog))
 	if old, given := c.catalogs[name][KeyURI].text, c.Text(KeyURI); old != "" && given != "" && strings.TrimRight(old, "/") != strings.TrimRight(given, "/") {
 		for _, prop := range sorted(c.catalogs[name]) {
-			c.ignored = append(c.ignored, Entry{Key: "catalog." + name + "." + prop, Origin: c.catalogs[name][prop].origin, Note: "of the catalog " + old})
+			c.ignored = append(c.ignored, Entry{Key: "catalog." + name + "." + prop, Origin: c.catalogs[name][prop].origin, Note: "not used: of the catalog " + old})
 		}
 		delete(c.catalogs, name)
 	}

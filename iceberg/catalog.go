@@ -178,7 +178,7 @@ func (c *Catalog) Namespaces(ctx context.Context, parent []string) iter.Seq2[[]s
 
 func (c *Catalog) cannotList() error {
 	if c.backend == nil {
-		return &meta.Error{Op: "list", Err: fmt.Errorf("%w: no catalog is configured", ErrNoSuchNamespace)}
+		return &meta.Error{Op: "list", Err: fmt.Errorf("%w: no catalog is configured (--uri names one)", ErrNoSuchNamespace)}
 	}
 	return &meta.Error{Op: "list", Err: &meta.UnsupportedError{Ability: "listing a catalog of type " + c.cfg.kind()}}
 }

@@ -240,7 +240,7 @@ func (d fileInfo) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "file        %s   %s\n", render.Visible(d.File), config.HumanSize(d.Size))
 	fmt.Fprintf(&b, "written by  %s   format %d\n", render.Visible(d.CreatedBy), d.Version)
-	fmt.Fprintf(&b, "rows        %s in %d row groups\n", render.Thousands(d.Rows), d.RowGroups)
+	fmt.Fprintf(&b, "rows        %s in %s\n", render.Thousands(d.Rows), plural(int64(d.RowGroups), "row group"))
 	b.WriteString("schema\n")
 	width := 0
 	for _, c := range d.Columns {

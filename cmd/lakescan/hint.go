@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +42,9 @@ func (e *hintedError) Unwrap() error { return e.err }
 // what goes wrong in it is told.
 func (s *session) hintTable(ctx context.Context, target string, err error) error {
 	if bare, ok := errors.AsType[*lakescan.TargetError](err); ok {
+		if here := hereAs(bare.Target); here != "" {
+			return &hintedError{err: err, hint: here}
+		}
 		return s.hintNamespace(ctx, bare.Target, err)
 	}
 	if !errors.Is(err, meta.ErrNoSuchTable) && !errors.Is(err, meta.ErrNoSuchNamespace) {
@@ -56,10 +61,37 @@ func (s *session) hintTable(ctx context.Context, target string, err error) error
 		catalog = parts[0]
 	}
 	clear := &hintedError{err: err, text: "no such table " + at.Ident.String() + s.inCatalog(catalog)}
+	if clear.hint = hereAs(at.Ident.String()); clear.hint != "" {
+		return clear
+	}
+	if c := s.cfg.Client(s.log).Catalog; catalog == "" && c.URI == "" && c.Warehouse == "" {
+		clear.text, clear.hint = at.Ident.String(), "no catalog is configured; --uri, LAKESCAN_URI or lakescan.yaml names one"
+		return clear
+	}
+	if n := len(at.Ident.Namespace); n > 1 && slices.Contains(verbsOfTables, at.Ident.Name) {
+		table := meta.Ident{Namespace: at.Ident.Namespace[:n-1], Name: at.Ident.Namespace[n-1]}
+		clear.hint = "lakescan " + at.Ident.Name + " " + table.String() + " lists them"
+		return clear
+	}
 	if near := s.nearTables(ctx, catalog, at.Ident); len(near) > 0 {
 		clear.hint = fmt.Sprintf("did you mean %s?", strings.Join(near, " or "))
 	}
 	return clear
+}
+
+// verbsOfTables list what other engines have as metadata tables.
+var verbsOfTables = []string{"snapshots", "history", "refs", "manifests", "files", "partitions"}
+
+// hereAs says how to write the name of a local file or folder that was taken for a table's.
+func hereAs(name string) string {
+	st, err := os.Stat(name)
+	switch {
+	case err != nil || strings.ContainsRune(name, '/'):
+		return ""
+	case st.IsDir():
+		return "the folder of that name is " + name + "/"
+	}
+	return "the file of that name is ./" + name
 }
 
 // inCatalog names the catalog that was asked, with its address where it is the default one.
@@ -132,9 +164,19 @@ func (s *session) nearNamespaces(ctx context.Context, catalog string, want meta.
 		}
 		names = append(names, ns[len(ns)-1])
 	}
-	near := expr.Nearest(last, names)
-	for i, n := range near {
-		near[i] = meta.Ident{Namespace: append(append([]string{}, parent...), n), Name: want.Name}.String()
+	var near []string
+	for _, n := range expr.Nearest(last, names) {
+		ns := append(slices.Clone(parent), n)
+		var tables []string
+		for id, err := range s.client.Tables(ctx, catalog, ns) {
+			if err != nil || len(tables) == hintNames {
+				break
+			}
+			tables = append(tables, id.Name)
+		}
+		for _, t := range expr.Nearest(want.Name, tables) {
+			near = append(near, meta.Ident{Namespace: ns, Name: t}.String())
+		}
 	}
 	return near
 }

@@ -17,9 +17,9 @@ import (
 // inspectCmds are the verbs that read manifest lists and manifests.
 func (a *app) inspectCmds() []*cobra.Command {
 	return []*cobra.Command{
-		a.inspectCmd(iceberg.MetadataManifests, "list the manifests of a snapshot", "Reads the manifest list: one request after the table's."),
-		a.inspectCmd(iceberg.MetadataFiles, "list the data and delete files of a snapshot", "Reads manifests as far as --limit needs: files T --limit 10 reads one."),
-		a.inspectCmd(iceberg.MetadataPartitions, "sum up the files of a snapshot by partition", "Reads every manifest of the snapshot."),
+		a.inspectCmd(iceberg.MetadataManifests, "list the manifests of a snapshot", "Lists the manifests of a snapshot. Reads the manifest list: one request after the table's."),
+		a.inspectCmd(iceberg.MetadataFiles, "list the data and delete files of a snapshot", "Lists the data and delete files of a snapshot. Reads manifests as far as --limit needs: files T --limit 10 reads one."),
+		a.inspectCmd(iceberg.MetadataPartitions, "sum up the files of a snapshot by partition", "Sums up the files of a snapshot by partition: rows, files, bytes, deletes. Reads every manifest of the snapshot."),
 	}
 }
 

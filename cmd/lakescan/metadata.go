@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,7 +24,7 @@ func (a *app) metadataCmds() []*cobra.Command {
 func (a *app) metadataCmd(name, short string, columns columnList, rows func(*meta.Metadata, *rowWriter) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: name + " TABLE", Short: short, GroupID: "look", Args: oneTarget,
-		Long: "Reads the table's metadata document: one request.\n\n  lakescan " + name + " demo.trips\n  lakescan " + name + " demo.trips -o ndjson\n  lakescan " + name + " s3://bucket/t/metadata/00007.metadata.json -x",
+		Long: "Lists" + strings.TrimPrefix(short, "list") + ". Reads the table's metadata document: one request.\n\n  lakescan " + name + " demo.trips\n  lakescan " + name + " demo.trips -o ndjson\n  lakescan " + name + " s3://bucket/t/metadata/00007.metadata.json -x",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(cmd, func(ctx context.Context, s *session) error {
 				t, err := s.allSnapshots(ctx, args[0])

@@ -20,11 +20,12 @@ import (
 const queryLong = `Runs SQL over tables and Parquet paths. Reading only; DuckDB's dialect, in builds that have it.
 
   lakescan query "select region, sum(fare) from demo.trips group by region order by 2 desc"
-  lakescan query "select count(*) from 's3://bucket/logs/*.parquet' where ts > $since" --set since=2026-08-01T00:00Z
+  lakescan query "select count(*) from 's3://bucket/logs/*.parquet' where ts > \$since" --set since=2026-08-01T00:00Z
   lakescan query -f report.sql -o ndjson | jq .
 
 Without any SQL, on a terminal, there is a prompt: history, completion by Tab, \? for help. SQL is an argument, -c
 (repeatable), -f FILE (repeatable, - is stdin) or stdin. A semicolon separates statements. EXPLAIN in front of one is --explain.
+$name is bound as text, which takes the type that it is compared with; elsewhere write $name::int.
 Time travel: from t AT (VERSION => 5123), AT (TIMESTAMP => '…'), or FOR VERSION AS OF.`
 
 type queryFlags struct {
@@ -70,7 +71,14 @@ func (a *app) wantsPrompt(args []string, f queryFlags) bool {
 // readSQL gathers the texts in the order: argument, -c, -f, else stdin.
 func (a *app) readSQL(args []string, f queryFlags) ([]string, error) {
 	if len(args) > 1 {
-		return nil, exit.Usagef("%q is a second argument: SQL is one argument", args[1]).WithHint("put quotes around the SQL")
+		e := exit.Usagef("%q is a second argument: SQL is one argument", args[1])
+		if hint := apart(args[1]); hint != "" {
+			return nil, e.WithHint("%s", hint)
+		}
+		return nil, e.WithHint("put quotes around the SQL")
+	}
+	if len(args) == 1 && namesFile(args[0]) {
+		return nil, exit.Usagef("%q is a file, not SQL", args[0]).WithHint("lakescan query -f %s runs it, \"from '%s'\" reads it", args[0], args[0])
 	}
 	texts := append(append([]string{}, args...), f.commands...)
 	for _, name := range f.files {
@@ -88,6 +96,15 @@ func (a *app) readSQL(args []string, f queryFlags) ([]string, error) {
 	}
 	body, err := a.readFile("-")
 	return []string{body}, err
+}
+
+// namesFile tells a word that is no statement.
+func namesFile(text string) bool {
+	if strings.ContainsAny(text, " \n;") {
+		return false
+	}
+	st, err := os.Stat(text)
+	return err == nil && st.Mode().IsRegular()
 }
 
 // maxSQL bounds what is read as SQL: a data file given by mistake is not.

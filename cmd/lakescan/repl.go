@@ -122,6 +122,11 @@ func (r *repl) take(ctx context.Context, line string) bool {
 			return leave
 		}
 	}
+	if strings.HasPrefix(strings.TrimSpace(line), `\`) && !r.inQuotes() {
+		leave, err := r.command(ctx, strings.TrimSuffix(strings.TrimSpace(line), ";"))
+		r.told(ctx, err)
+		return leave
+	}
 	r.text += line + "\n"
 	parts := query.Split(r.text)
 	for i, p := range parts {
@@ -136,6 +141,12 @@ func (r *repl) take(ctx context.Context, line string) bool {
 	}
 	r.text = ""
 	return false
+}
+
+// inQuotes reports whether the statement so far ends inside a string, a quoted name or a comment.
+func (r *repl) inQuotes() bool {
+	toks := query.Lex(r.text)
+	return len(toks) > 0 && toks[len(toks)-1].Kind == query.TokenUnterminated
 }
 
 // told prints an error; the prompt goes on.

@@ -18,13 +18,17 @@ const replHelp = `\d [TABLE]        describe a table, or list all
 \at [TIME]        tables as they were at this time; alone: as they are
 \set NAME VALUE   bind $NAME to a value
 \q                leave
-A statement ends with ; and may take several lines. Ctrl-C ends the statement that runs.
+A statement ends with ; and may take several lines. Ctrl-C ends the statement that runs, or drops
+what is typed.
 `
 
 // command runs a line that begins with a backslash; true = leave.
 func (r *repl) command(ctx context.Context, line string) (leave bool, err error) {
 	name, rest, _ := strings.Cut(line, " ")
 	rest = strings.TrimSpace(rest)
+	if n := len(rest); n > 2 && rest[0] == '\'' && strings.IndexByte(rest[1:], '\'') == n-2 { // as SQL names a file
+		rest = rest[1 : n-1]
+	}
 	switch name {
 	case `\q`:
 		return true, nil
@@ -88,11 +92,11 @@ func (r *repl) explain(ctx context.Context, sql string) error {
 		r.say("explain is %s", onOff(r.plan))
 		return nil
 	}
-	was := r.plan
+	was, text := r.plan, r.text
 	r.plan = true
 	r.text = ""
 	r.take(ctx, sql+";")
-	r.plan = was
+	r.plan, r.text = was, text
 	return nil
 }
 

@@ -17,7 +17,7 @@ const rootLong = `lakescan scans Iceberg tables and Parquet files on S3 with loo
 
   lakescan demo                                               a real query, no server to install
   lakescan query "select region, sum(fare) from demo.trips group by region"
-  lakescan scan demo.trips --select region,fare --where "fare > 50" --limit 10
+  lakescan scan demo.trips --select region,fare --where "fare > 40" --limit 10
 
 TARGET is ns.table, catalog.ns.table, with quotes around a part that holds a dot ("a.b".t), a Parquet file, folder or glob
 (s3://bucket/path/*.parquet, or on this machine), or the location of a *.metadata.json.

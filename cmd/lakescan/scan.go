@@ -15,7 +15,7 @@ import (
 const scanLong = `Reads columns and rows of a table or of Parquet files, without SQL.
 
   lakescan scan demo.trips --limit 5
-  lakescan scan demo.trips --select region,fare --where "fare > 50 and region in ('eu', 'us')" -o ndjson
+  lakescan scan demo.trips --select region,fare --where "fare > 40 and region in ('east', 'west')" -o ndjson
   lakescan scan "s3://bucket/logs/*.parquet" --select "count(*), max(ts)"
 
 --select takes columns (a.b: the struct a with the field b alone), or aggregates alone: count(*), count(c), min(c), max(c). --where takes
@@ -65,7 +65,22 @@ func oneTarget(cmd *cobra.Command, args []string) error {
 	case 0:
 		return exit.Usagef("%s needs a TARGET: a table, or Parquet files", cmd.CommandPath()).WithHint("%s demo.trips", cmd.CommandPath())
 	}
-	return exit.Usagef("%s takes one TARGET, and %q is a second one", cmd.CommandPath(), args[1]).WithHint("put quotes around a pattern that the shell would expand")
+	e := exit.Usagef("%s takes one TARGET, and %q is a second one", cmd.CommandPath(), args[1])
+	if hint := apart(args[1]); hint != "" {
+		return e.WithHint("%s", hint)
+	}
+	return e.WithHint("put quotes around a pattern that the shell would expand")
+}
+
+// apart is what to write where the value of a flag that may stand alone came as a word of its own.
+func apart(word string) string {
+	switch word {
+	case "analyze":
+		return "--explain=analyze"
+	case "text", "json":
+		return "--explain=" + word + " or --stats=" + word + ": with an equals sign"
+	}
+	return ""
 }
 
 func (s *session) scan(ctx context.Context, cmd *cobra.Command, target string, f scanFlags) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -51,7 +52,7 @@ func (a *app) withClient(cmd *cobra.Command, use func(ctx context.Context, s *se
 		defer done()
 	}
 	cfg := a.cfg.Client(a.log)
-	cfg.OnEvent, cfg.OnStore = s.tally.event, s.tally.request
+	cfg.OnEvent, cfg.OnStore = s.scanEvent, s.storeEvent
 	if off, _ := cmd.Flags().GetBool("no-cache"); off {
 		cfg.NoCache = true
 	}
@@ -71,6 +72,39 @@ func (a *app) withClient(cmd *cobra.Command, use func(ctx context.Context, s *se
 		a.log.Warn("close", "error", cerr)
 	}
 	return err
+}
+
+// scanEvent counts, and logs where a scan begins and ends.
+func (s *session) scanEvent(e source.Event) {
+	s.tally.event(e)
+	if e.Name == "begin" || e.Name == "end" || e.Name == "error" {
+		s.log.Info("scan "+e.Name, told("scan", e.Scan, "file", e.Location, "took", e.Duration, "error", e.Err)...)
+	}
+}
+
+// storeEvent counts, and logs each request, and what went wrong with one.
+func (s *session) storeEvent(e object.Event) {
+	s.tally.request(e)
+	if e.Kind != object.EventRequest {
+		s.log.Info(e.Kind.String(), told("location", e.Location.String(), "range", e.Range.String(), "attempt", e.Attempt, "wait", e.Wait, "error", e.Err)...)
+		return
+	}
+	if !s.log.Enabled(context.Background(), slog.LevelDebug) {
+		return // there are many
+	}
+	r := e.Request
+	s.log.Debug("request", told("kind", r.Kind.String(), "location", r.Location.String(), "range", r.Range.String(), "status", r.Status, "bytes", r.Bytes,
+		"took", r.Duration, "attempt", r.Attempt, "hedge", r.Hedge, "error", r.Err)...)
+}
+
+// told leaves out of a log line what says nothing.
+func told(pairs ...any) (out []any) {
+	for i := 0; i < len(pairs); i += 2 {
+		if v := pairs[i+1]; v != nil && v != "" && v != false && v != time.Duration(0) {
+			out = append(out, pairs[i], v)
+		}
+	}
+	return out
 }
 
 // cause replaces an error by the reason why its context ended, if that is ours.

@@ -78,6 +78,14 @@ type diskStats struct {
 	Failed       int64 `json:"failed"`
 }
 
+// plural counts things.
+func plural(n int64, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return render.Thousands(n) + " " + thing
+}
+
 func (s *session) runStats(out *output, err error) runStats {
 	req := s.client.Requests()
 	m := s.client.Budget().Stats()
@@ -110,7 +118,7 @@ func (s *session) runStats(out *output, err error) runStats {
 
 func (r runStats) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s rows in %s", render.Thousands(r.Rows), seconds(r.WallMS))
+	fmt.Fprintf(&b, "%s in %s", plural(r.Rows, "row"), seconds(r.WallMS))
 	if r.FirstRowMS != nil {
 		fmt.Fprintf(&b, " (first row %s)", seconds(*r.FirstRowMS))
 	}
@@ -168,7 +176,11 @@ func (r runStats) text() string {
 	fmt.Fprintf(&b, "bytes     %s fetched", config.HumanSize(r.BytesFetched))
 	if st := r.Scan; st != nil {
 		fmt.Fprintf(&b, ", %s between ranges     footer tails %d hit, %d short", config.HumanSize(st.OverReadBytes), st.TailHits, st.TailMiss)
-		fmt.Fprintf(&b, "\nlook-ahead depth %d, most %d   %d used, %d unused   waited %s", st.Depth, st.DepthMax, st.Used, st.Unused, seconds((st.FetchWait + st.DecodeWait).Milliseconds()))
+		if st.DepthMax == 0 && st.Used == 0 { // each read is a wait
+			fmt.Fprintf(&b, "\nlook-ahead none   waited %s", seconds(st.FetchTime.Milliseconds()))
+		} else {
+			fmt.Fprintf(&b, "\nlook-ahead depth %d, most %d   %d used, %d unused   waited %s", st.Depth, st.DepthMax, st.Used, st.Unused, seconds((st.FetchWait + st.DecodeWait).Milliseconds()))
+		}
 		if st.Floor > 0 && st.Wall > 0 {
 			fmt.Fprintf(&b, "   eta %.2f (floor %s", st.Eta(), seconds(st.Floor.Milliseconds()))
 			if st.LimitedBy != "" {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/lakescan/lakescan/expr"
+	"github.com/lakescan/lakescan/iceberg"
 	"github.com/lakescan/lakescan/iceberg/meta"
 	"github.com/lakescan/lakescan/memory"
 	"github.com/lakescan/lakescan/object"
@@ -70,7 +72,14 @@ func hint(err error, code Code) string {
 	if e, ok := errors.AsType[*meta.UnsupportedError](err); ok && e.Hint != "" {
 		return "" // its text ends in it
 	}
+	if h := filterHint(err); h != "" {
+		return h
+	}
 	switch {
+	case errors.Is(err, meta.ErrNoSuchSnapshot):
+		return "lakescan snapshots TABLE lists them"
+	case errors.Is(err, meta.ErrNoSuchRef):
+		return "lakescan refs TABLE lists them"
 	case errors.Is(err, ErrTimeout):
 		return "raise --timeout"
 	case errors.Is(err, ErrMaxBytes):
@@ -87,6 +96,18 @@ func hint(err error, code Code) string {
 		return "check the address (lakescan config show), or raise --retries"
 	case code == Denied:
 		return "see where the credentials come from: lakescan config show"
+	}
+	return ""
+}
+
+// filterHint knows two habits of SQL that a filter does not share.
+func filterHint(err error) string {
+	if e, ok := errors.AsType[*expr.SyntaxError](err); ok && strings.HasPrefix(e.Msg, "no function ") {
+		return "lakescan query has functions"
+	}
+	var s *iceberg.SelectError
+	if e, ok := errors.AsType[*expr.BindError](err); ok && !errors.As(err, &s) && strings.HasSuffix(e.Msg, "no such column") && len(e.Near) == 0 {
+		return "text is written in single quotes: '" + strings.Trim(e.Column, `"`) + "'"
 	}
 	return ""
 }
