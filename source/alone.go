@@ -57,8 +57,9 @@ func (s *scan) awaitRoom() bool {
 	return !waits || s.awaitClaim()
 }
 
-// readAlone reads a whole file on the consumer's goroutine; mu is held on entry and on return.
-func (s *scan) readAlone(sl *slot) {
+// readAlone reads the whole file of the slot in hand on the consumer's goroutine; mu is held on entry and on return.
+func (s *scan) readAlone(c *cursor) {
+	sl := c.slot
 	s.set(sl, queued)
 	s.set(sl, running)
 	if s.mu.closed {
@@ -71,10 +72,10 @@ func (s *scan) readAlone(sl *slot) {
 	s.wg.Add(1) // Close waits for us as for a file's goroutine
 	s.mu.Unlock()
 	start, f := time.Now(), newFile(&sl.task, sl.index, &solo.reads)
-	w := &sl.own
-	*w = work{slot: sl, state: decoded, batches: sl.got[:0]}
+	w := &c.own
+	*w = work{slot: sl, state: decoded, batches: c.got[:0]}
 	err := solo.whole(f, &w.batches)
-	sl.got = w.batches
+	c.got = w.batches
 	took := time.Since(start)
 	s.mu.Lock()
 	defer s.wg.Done()
@@ -85,7 +86,7 @@ func (s *scan) readAlone(sl *slot) {
 	s.mu.alone.read(took, s.mu.waits.consumer, s.mu.done)
 	sl.ended, sl.gone, sl.waves = true, true, 0
 	if len(w.batches) > 0 {
-		sl.work = append(sl.one[:0], w)
+		sl.work = append(c.one[:0], w)
 		sl.waves, sl.launched = 1, 1
 	}
 	switch {

@@ -13,6 +13,11 @@ type cursor struct {
 	slot    *slot // in hand; guarded by scan.mu
 	headed  bool  // the lane knows what it waits for
 	stepped time.Time
+
+	// Of a file read alone, so that the next needs no more memory.
+	own work
+	one [1]*work
+	got []Batch
 }
 
 // why a consumer waits.
@@ -108,7 +113,7 @@ func (s *scan) step(c *cursor, stream int) (Batch, *blockade, error) {
 			}
 			c.slot = sl
 			if sl.alone {
-				s.readAlone(sl)
+				s.readAlone(c)
 				continue
 			}
 			s.admit() // its first unit is a head now

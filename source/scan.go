@@ -89,11 +89,6 @@ type slot struct {
 	needed    bool    // Limit wants its rows for sure
 	cancel    context.CancelFunc
 	wake      chan struct{} // pokes its goroutine; nil = it has none
-
-	// Of a file read alone, so that a slot used again needs no more memory.
-	own work
-	one [1]*work
-	got []Batch
 }
 
 // remaining is the number of waves that the slot still has before it is consumed; an estimate until it is opened.

@@ -77,7 +77,7 @@ func (w *window) claim(t Task) *slot {
 
 // recycle takes back a slot that nobody knows any more.
 func (w *window) recycle(s *slot) {
-	*s = slot{got: s.got}
+	*s = slot{}
 	w.spare = append(w.spare, s)
 }
 
