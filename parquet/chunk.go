@@ -33,9 +33,10 @@ type chunkPages struct {
 	run    int64 // end of the place that was begun
 }
 
-func newChunkPages(r *Reader, rg, leaf int) *chunkPages {
+// makeChunkPages reads a whole chunk.
+func makeChunkPages(r *Reader, rg, leaf int) chunkPages {
 	off, n, _ := r.f.ChunkRange(rg, leaf)
-	c := &chunkPages{off: off, end: off + n, at: off, rows: r.f.Rows(rg), flat: r.f.tree.Leaves[leaf].Rep == 0, front: true}
+	c := chunkPages{off: off, end: off + n, at: off, rows: r.f.Rows(rg), flat: r.f.tree.Leaves[leaf].Rep == 0, front: true}
 	if x := r.offsetIndex(rg, leaf); x != nil && len(x.Pages) > 0 {
 		c.pages = x.Pages
 		c.exact = true
@@ -45,10 +46,10 @@ func newChunkPages(r *Reader, rg, leaf int) *chunkPages {
 	return c
 }
 
-// newWalkedPages reads the pages that a Walk has found.
-func newWalkedPages(r *Reader, rg, leaf int, found *foundPages) *chunkPages {
+// makeWalkedPages reads the pages that a Walk has found.
+func makeWalkedPages(r *Reader, rg, leaf int, found *foundPages) chunkPages {
 	off, n, _ := r.f.ChunkRange(rg, leaf)
-	return &chunkPages{
+	return chunkPages{
 		off: off, end: off + n, at: found.dict.Off, ahead: found.dict.Off + found.dict.Len, front: found.dict.Len == 0,
 		rows: found.rows, pages: found.pages, flat: r.f.tree.Leaves[leaf].Rep == 0, walked: true, exact: found.aligned, shift: found.shift,
 	}
@@ -138,15 +139,19 @@ func (c *chunkPages) read(end int64, p *page.Page) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		n, err := page.Read(b, c.at, p)
-		if !errors.Is(err, page.ErrShort) || ask == end-c.at {
+		n, fits, err := page.Fit(b, c.at, p)
+		switch {
+		case fits:
 			c.before = min(int64(n), mostGuess)
-			return n, err
-		}
-		if head, err := thrift.ParsePageHeader(b, &p.PageHeader); err == nil {
-			ask = min(int64(head)+int64(p.CompressedSize), end-c.at)
-		} else {
+			return n, nil
+		case ask == end-c.at:
+			return page.Read(b, c.at, p) // for its error
+		case err == nil:
+			ask = min(int64(n), end-c.at)
+		case errors.Is(err, page.ErrShort):
 			ask = min(16*ask, end-c.at)
+		default:
+			return 0, err
 		}
 	}
 }

@@ -24,6 +24,8 @@ type stretch struct {
 func stretches(ranges iter.Seq2[int64, int64], gap int64) iter.Seq[*stretch] {
 	return func(yield func(*stretch) bool) {
 		var s stretch
+		var one [1]build.Span // of whole units
+		s.keep = one[:0]
 		for from, to := range ranges {
 			if len(s.keep) > 0 && (from-s.to > gap || to-s.from > pickRows) {
 				if !yield(&s) {

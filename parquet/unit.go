@@ -72,6 +72,7 @@ type segment struct {
 // unitColumn is an output column of a unit.
 type unitColumn struct {
 	segments []segment
+	first    [1]segment  // memory of the only one, in most columns
 	done     int         // rows decoded
 	begun    bool        // by Decode
 	rest     *openCursor // of a column that stopped early because its strings are long; Next goes on
@@ -134,25 +135,41 @@ func (r *Reader) readable(rg, col int) error {
 // newCursor starts at the row group's first row.
 func (g *group) newCursor(col int) *openCursor {
 	b, f := &g.r.cols[col], g.r.f
-	c := &openCursor{}
-	for _, leaf := range b.leaves {
-		if found := g.found[leaf]; found != nil {
-			c.pages = append(c.pages, newWalkedPages(g.r, g.rg, leaf, found))
-		} else {
-			c.pages = append(c.pages, newChunkPages(g.r, g.rg, leaf))
-		}
-	}
 	o := build.Options{Allocator: g.r.o.Allocator, MaxPage: g.r.o.MaxPage, SoftBytes: softBytes(g.r.o), SkipCRC: g.r.o.SkipCRC}
 	if g.r.o.Decoded != nil {
 		o.Account = g.r.o.Decoded
 	}
 	if b.nested != nil {
+		c := &openCursor{}
+		for _, leaf := range b.leaves {
+			pages := g.chunkPages(leaf)
+			c.pages = append(c.pages, &pages)
+		}
 		c.cursor = g.newNested(b, c.pages, o)
-	} else {
-		o.Allocator = g.r.o.Values
-		c.cursor = flatCursor{build.New(b.plan, f.Chunk(g.rg, b.leaves[0]).Codec, c.pages[0], o)}
+		return c
 	}
-	return c
+	o.Allocator = g.r.o.Values
+	c := &openFlat{chunk: g.chunkPages(b.leaves[0])}
+	c.one[0] = &c.chunk
+	c.pages = c.one[:]
+	c.column = build.Make(b.plan, f.Chunk(g.rg, b.leaves[0]).Codec, &c.chunk, o)
+	c.cursor = flatCursor{&c.column}
+	return &c.openCursor
+}
+
+// openFlat is what the cursor of a column of one leaf consists of, in one piece: a scan opens very many.
+type openFlat struct {
+	openCursor
+	chunk  chunkPages
+	one    [1]*chunkPages
+	column build.Column
+}
+
+func (g *group) chunkPages(leaf int) chunkPages {
+	if found := g.found[leaf]; found != nil {
+		return makeWalkedPages(g.r, g.rg, leaf, found)
+	}
+	return makeChunkPages(g.r, g.rg, leaf)
 }
 
 // flatCursor is a Column as a cursor.
@@ -344,7 +361,11 @@ func (u *Unit) run(ctx context.Context, col int, c *openCursor) error {
 }
 
 func (u *Unit) decode(ctx context.Context, col int, c *openCursor) (full bool, err error) {
-	defer func() { err = locate(err, u.g.rg, u.g.r.name(col), c) }()
+	defer func() {
+		if err != nil {
+			err = locate(err, u.g.rg, u.g.r.name(col), c)
+		}
+	}()
 	defer guard(&err)
 	uc := &u.cols[col]
 	most := u.rows // of a segment
@@ -354,6 +375,9 @@ func (u *Unit) decode(ctx context.Context, col int, c *openCursor) (full bool, e
 	finish := func() error {
 		a, err := c.Finish()
 		if err == nil {
+			if uc.segments == nil {
+				uc.segments = uc.first[:0]
+			}
 			uc.segments = append(uc.segments, segment{arr: a})
 		}
 		return err

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -62,6 +63,7 @@ func main() {
 	workers := flag.Bool("workers", false, "compare one and two goroutines, wall clock")
 	column := flag.String("column", "", "with -each: only this column")
 	profile := flag.String("profile", "", "write a CPU profile of all runs")
+	allocs := flag.String("allocs", "", "write a profile of all allocations of all runs; makes them slow")
 	markdown := flag.Bool("report", false, "everything, with DuckDB and the targets, as Markdown")
 	unit := flag.Int64("unit", 0, "bytes of a unit, 0 = the default")
 	each := flag.Bool("each", false, "time every column by itself, least of the rounds")
@@ -84,6 +86,7 @@ func main() {
 		return
 	}
 	defer pprof.StopCPUProfile()
+	defer writeAllocs(*allocs)
 	for _, s := range specs(*scale) {
 		if !slices.ContainsFunc(strings.Split(*only, ","), func(p string) bool { return strings.HasPrefix(s.name, p) }) {
 			continue
@@ -92,6 +95,9 @@ func main() {
 		if *profile != "" {
 			startProfile()
 			*profile = ""
+		}
+		if *allocs != "" {
+			runtime.MemProfileRate = 1
 		}
 		if err == nil && *each {
 			err = columnByColumn(s, b, *rounds, *column)
@@ -104,6 +110,19 @@ func main() {
 			fmt.Fprintln(os.Stderr, s.name, err)
 			os.Exit(1)
 		}
+	}
+}
+
+func writeAllocs(name string) {
+	if name == "" {
+		return
+	}
+	f, err := os.Create(name)
+	if err == nil {
+		err = errors.Join(pprof.Lookup("allocs").WriteTo(f, 0), f.Close())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
 	}
 }
 

@@ -71,13 +71,19 @@ type pageState struct {
 
 // New makes a cursor at the first row of a chunk whose pages are compressed by c.
 func New(p *Plan, c thrift.Codec, pages Pages, o Options) *Column {
+	made := Make(p, c, pages, o)
+	return &made
+}
+
+// Make is New for a cursor that is part of something else.
+func Make(p *Plan, c thrift.Codec, pages Pages, o Options) Column {
 	if o.MaxPage <= 0 {
 		o.MaxPage = 1<<31 - 1
 	}
 	if o.SoftBytes <= 0 || o.SoftBytes > maxBytes {
 		o.SoftBytes = maxBytes
 	}
-	return &Column{plan: p, opt: o, codec: c, pages: pages}
+	return Column{plan: p, opt: o, codec: c, pages: pages}
 }
 
 // Close frees scratch memory and rows that were not handed out.

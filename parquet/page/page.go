@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
 
 	"github.com/lakescan/lakescan/parquet/thrift"
 )
@@ -28,19 +29,29 @@ type Page struct {
 
 // Read reads the page at the start of b, which lies at offset off of the file, and returns the bytes it takes.
 func Read(b []byte, off int64, p *Page) (int, error) {
-	n, err := thrift.ParsePageHeader(b, &p.PageHeader)
+	n, fits, err := Fit(b, off, p)
+	if err == nil && !fits {
+		return 0, fmt.Errorf("%w: page of %d bytes, %d given", ErrShort, n, len(b))
+	}
+	return n, err
+}
+
+// Fit is Read for who guesses at the size of a page: if its header is in b but not all of its body, fits is false, and n the bytes that it
+// takes.
+func Fit(b []byte, off int64, p *Page) (n int, fits bool, err error) {
+	head, err := thrift.ParsePageHeader(b, &p.PageHeader)
 	if err != nil {
-		if n >= len(b) && len(b) < MaxHeader {
-			return 0, fmt.Errorf("%w: %w", ErrShort, err)
+		if head >= len(b) && len(b) < MaxHeader {
+			return 0, false, fmt.Errorf("%w: %w", ErrShort, err)
 		}
-		return 0, fmt.Errorf("%w: header: %w", ErrCorrupt, err)
+		return 0, false, fmt.Errorf("%w: header: %w", ErrCorrupt, err)
 	}
-	if int64(p.CompressedSize) > int64(len(b)-n) {
-		return 0, fmt.Errorf("%w: page of %d bytes, %d left", ErrShort, p.CompressedSize, len(b)-n)
+	n = int(min(int64(head)+int64(p.CompressedSize), math.MaxInt))
+	if n > len(b) {
+		return n, false, nil
 	}
-	end := n + int(p.CompressedSize)
-	p.Body, p.Offset = b[n:end:cap(b)], off
-	return end, nil
+	p.Body, p.Offset = b[head:n:cap(b)], off
+	return n, true, nil
 }
 
 // Data reports whether p holds values.
