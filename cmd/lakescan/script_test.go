@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 //	requests s3|rest N GLOB   the number of requests whose path matches, since the script began or since "requests reset"
 //	spans NAME…               the collector at COLLECTOR has got a span of each of these names, and of no others, since the last "spans"
 //	interrupt N lakescan …    sends SIGINT once stderr or the store has been reached, and demands exit code N within 4 s
+//	tty INPUT COMMAND         runs a shell command on a terminal where INPUT is typed; the file tty has what it showed
 //
 // Variables: URI (catalog), S3 (store), KEY and SECRET.
 func TestScripts(t *testing.T) {
@@ -52,7 +53,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "faults": faults, "requests": requests, "interrupt": interrupt, "spans": spans,
+			"exits": exits, "faults": faults, "requests": requests, "interrupt": interrupt, "spans": spans, "tty": tty,
 		},
 	})
 }
