@@ -29,16 +29,17 @@ func truth(b bool) Truth {
 type dialect uint16
 
 const (
-	nanIEEE       dialect = 1 << iota // no comparison with NaN is true but <>
-	nullNotIn                         // NULL NOT IN (…) is true, NULL IN (…) is false
-	absentTwo                         // a test of a column that the row's file lacks is decided before NOT and AND: NULL <> x is true, NULL < x false
-	uuidPartition                     // a UUID of a partition tuple is unequal to every literal
-	nanLow                            // NaN is below all, or follows the bounds that do not know it
-	signedZero                        // 0.0 is not IN (-0.0), nor the other way round
-	farLiteral                        // a literal beyond an int is decided for a file that has the column as int, so that NULL <> x is true
-	nestedDefault                     // a field's default counts even where its struct is NULL
-	reversed                          // a UUID that only the partition has is tested as reversedUUID reads it
-	floatLiteral                      // a literal is rounded to a float for files that have the column as float
+	nanIEEE         dialect = 1 << iota // no comparison with NaN is true but <>
+	nullNotIn                           // NULL NOT IN (…) is true, NULL IN (…) is false
+	absentTwo                           // a test of a column that the row's file lacks is decided before NOT and AND: NULL <> x is true, NULL < x false
+	uuidPartition                       // a UUID of a partition tuple is unequal to every literal
+	nanLow                              // NaN is below all, or follows the bounds that do not know it
+	signedZero                          // 0.0 is not IN (-0.0), nor the other way round
+	farLiteral                          // a literal beyond an int is decided for a file that has the column as int, so that NULL <> x is true
+	nestedDefault                       // a field's default counts even where its struct is NULL
+	reversed                            // a UUID that only the partition has is tested as reversedUUID reads it
+	floatLiteral                        // a literal is rounded to a float for files that have the column as float
+	temporalDefault                     // the default of a temporal column that the file lacks is unequal to every literal
 )
 
 // each calls f with every subset of d until it returns false.
@@ -95,6 +96,8 @@ func (p *Pred) evalLeaf(row Row, d dialect) Truth {
 	negative := truth(p.Op == "not in" || p.Op == "<>" || p.Op == "not prefix")
 	switch {
 	case v != nil && d&uuidPartition != 0 && t.Kind == UUID && row.File.Spec.identity(p.Col.field().ID):
+		return negative
+	case v != nil && d&temporalDefault != 0 && absent && slices.Contains(temporal, t.Kind) && slices.Contains([]string{"=", "<>", "in", "not in"}, p.Op):
 		return negative
 	case v != nil && d&floatLiteral != 0 && !absent && stored(row.File.Stored, p.Col.field().ID).Kind == Float:
 		return p.rounded().test(v, t, d)

@@ -41,6 +41,11 @@ var duckdbFaults = []Fault{
 		Error: regexp.MustCompile(`the process died .*aborted`), When: every(feature("equality deletes"), partition(droppedSource)),
 	},
 	{
+		ID: "duckdb-dropped-source-decimal", Seed: 20134, Reader: "duckdb", Version: "1.5.5", Wrong: "aborts (an exception in a thread) at a partition whose only field is of a decimal that was dropped", Proof: "its message: can't change source type STRUCT(p1000 DECIMAL(1,1)) to NULL; Iceberg specification, Partition evolution: the type of a field of an old spec comes from the schema that had its source",
+		Error: regexp.MustCompile(`the process died .*aborted`),
+		When:  partition(func(m *Model, s SpecField) bool { return droppedSource(m, s) && s.source().Type.Kind == Decimal }),
+	},
+	{
 		ID: "duckdb-equality-null", Seed: 14, Reader: "duckdb", Version: "1.5.5", Wrong: "an internal error where equality deletes meet NULL", Proof: "Iceberg specification, Equality Delete Files: NULL matches NULL",
 		Error: regexp.MustCompile(`Comparison on NULL values`), When: feature("equality deletes"),
 	},
@@ -59,6 +64,10 @@ var duckdbFaults = []Fault{
 	{
 		ID: "duckdb-nan", Seed: 15, Reader: "duckdb", Version: "1.5.5", Wrong: "loses rows with NaN under =, <>, > and >=, and adds them under < and <=, where statistics of the other values decide for it", Proof: "github.com/duckdb/duckdb/issues/25521; Parquet format, Statistics: NaN is not in min and max",
 		Dialect: nanLow, Fewer: nanRow, When: kindLeaf(Float, Double),
+	},
+	{
+		ID: "duckdb-float-literal", Seed: 20133, Reader: "duckdb", Version: "1.5.5", Wrong: "rounds a literal to a float for files that have a column, now double, as float: 9.935760498046875 is not < 9.935760498046877 there", Proof: "Iceberg specification, Schema Evolution: the column is double, and the literal one; files with doubles give the other answer",
+		Dialect: floatLiteral, When: every(feature("promote"), kindLeaf(Double)),
 	},
 	{
 		ID: "duckdb-uuid-bucket", Seed: 353, Reader: "duckdb", Version: "1.5.5", Wrong: "prunes rows of a table partitioned by bucket of a UUID under IN", Proof: "Iceberg specification, appendix B: a UUID is hashed as 16 big-endian bytes; PyIceberg finds them",

@@ -54,6 +54,12 @@ var pyicebergFaults = []Fault{
 		Error: regexp.MustCompile(`^ArrowNotImplementedError: extension$`), When: every(filtered, func(m *Model, _ *Pred) bool { return nestedUUID(m.schema()) }),
 	},
 	{
+		ID: "pyiceberg-uuid-nested-deletes", Seed: 20030, Reader: "pyiceberg", Version: "0.12.0 with pyarrow 26", Wrong: "cannot take deleted rows out of a table that has a UUID within a struct, list or map", Proof: "its message, as for a filter: no kernel takes rows of a nested extension type; github.com/apache/iceberg-python/issues/2372",
+		Error: regexp.MustCompile(`^ArrowNotImplementedError: extension$`), When: func(m *Model, _ *Pred) bool {
+			return m.Features["position deletes"]+m.Features["deletion vectors"] > 0 && nestedUUID(m.schema())
+		},
+	},
+	{
 		ID: "pyiceberg-uuid-partition-error", Seed: 88, Reader: "pyiceberg", Version: "0.12.0", Wrong: "cannot order a UUID of a partition tuple or default (a UUID) and a literal (bytes)", Proof: "github.com/apache/iceberg/issues/8248",
 		Error: regexp.MustCompile(`not supported between instances of 'UUID' and 'bytes'`), When: kindLeaf(UUID),
 	},
@@ -61,6 +67,12 @@ var pyicebergFaults = []Fault{
 		ID: "pyiceberg-default-type-error", Seed: 53, Reader: "pyiceberg", Version: "0.12.0", Wrong: "cannot order the default of a temporal column (a date, time or datetime) and a literal (a number)", Proof: "Iceberg specification, Default values",
 		Error: regexp.MustCompile(`not supported between instances of '(datetime\.)?(date|time|datetime)(\.\w+)?' and 'int'`),
 		When: leaf(func(_ *Model, l *Pred) bool {
+			return l.Col.field().Default != nil && slices.Contains(temporal, l.Col.field().Type.Kind)
+		}),
+	},
+	{
+		ID: "pyiceberg-default-temporal", Seed: 20158, Reader: "pyiceberg", Version: "0.12.0", Wrong: "the default of a temporal column that the file lacks (a date, time or datetime) is unequal to every literal (a number), so that = and IN lose its rows", Proof: "Iceberg specification, Default values: the missing column reads as its initial-default; an order of the same two is its TypeError",
+		Dialect: temporalDefault, When: leaf(func(_ *Model, l *Pred) bool {
 			return l.Col.field().Default != nil && slices.Contains(temporal, l.Col.field().Type.Kind)
 		}),
 	},
