@@ -46,6 +46,10 @@ var duckdbFaults = []Fault{
 		When:  partition(func(m *Model, s SpecField) bool { return droppedSource(m, s) && s.source().Type.Kind == Decimal }),
 	},
 	{
+		ID: "duckdb-equality-dropped", Seed: 20142, Reader: "duckdb", Version: "1.5.5", Wrong: "dies (a segmentation fault) at equality deletes by a column that was dropped since", Proof: "Iceberg specification, Equality Delete Files: a delete column that is later dropped must still be used; the snapshots before those deletes are read",
+		Error: regexp.MustCompile(`the process died .*segmentation fault`), When: every(feature("equality deletes"), feature("drop")),
+	},
+	{
 		ID: "duckdb-equality-null", Seed: 14, Reader: "duckdb", Version: "1.5.5", Wrong: "an internal error where equality deletes meet NULL", Proof: "Iceberg specification, Equality Delete Files: NULL matches NULL",
 		Error: regexp.MustCompile(`Comparison on NULL values`), When: feature("equality deletes"),
 	},
