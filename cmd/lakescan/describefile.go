@@ -68,7 +68,11 @@ func (s *session) describeFile(ctx context.Context, cmd *cobra.Command, path str
 		return s.printText(cmd, string(mustJSON(d))+"\n")
 	}
 	if o := s.cfg.Text(config.KeyOutput); o == "auto" || o == "table" {
-		return s.printText(cmd, d.text()+d.chunkTable(s))
+		text := d.text() + d.chunkTable(s)
+		if strings.ContainsAny(path, "*?[") || strings.HasSuffix(path, "/") {
+			text = "first of    " + render.Visible(path) + "\n" + text
+		}
+		return s.printText(cmd, text)
 	}
 	return s.withRows(cmd, d.addChunks, chunkColumns...)
 }

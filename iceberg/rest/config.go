@@ -94,11 +94,14 @@ func (c Config) Validate() error {
 // redactURL drops what may be a secret in an address.
 func redactURL(s string) string {
 	u, err := url.Parse(s)
+	if err != nil && !strings.Contains(s, "://") { // host:port
+		u, err = url.Parse("//" + s)
+	}
 	if err != nil {
 		return "(malformed)"
 	}
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	return u.String()
+	return strings.TrimPrefix(u.String(), "//")
 }
 
 func (c Config) withDefaults() Config {
