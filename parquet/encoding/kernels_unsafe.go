@@ -53,10 +53,22 @@ func gather(dst, dict []byte, idx []uint32, width int) bool {
 	return gatherSafe(dst, dict, idx, width)
 }
 
+// gatherT takes four indices at a time: their checks and loads then run side by side, which entries of 16 bytes gain by.
 func gatherT[T any](dst, dict []T, idx []uint32) bool {
 	dst = dst[:len(idx)]
-	for i, v := range idx {
-		if uint(v) >= uint(len(dict)) {
+	entries := uint(len(dict))
+	i := 0
+	for ; i+4 <= len(idx); i += 4 {
+		four, out := idx[i:i+4:i+4], dst[i:i+4:i+4]
+		a, b, c, d := uint(four[0]), uint(four[1]), uint(four[2]), uint(four[3])
+		if a >= entries || b >= entries || c >= entries || d >= entries {
+			return false
+		}
+		out[0], out[1], out[2], out[3] = dict[a], dict[b], dict[c], dict[d]
+	}
+	for ; i < len(idx); i++ {
+		v := uint(idx[i])
+		if v >= entries {
 			return false
 		}
 		dst[i] = dict[v]
