@@ -33,8 +33,10 @@ type Options struct {
 	// Allocator gives the memory of arrays; source gives one that charges the budget until the last Release. Nil = Arrow's.
 	Allocator arrowmem.Allocator
 	// Values gives the memory of flat columns, of which every byte that can be seen is written: it need not be cleared. Nil =
-	// Allocator.
+	// Allocator. If it is set, it also gives the memory of pages and dictionaries that more than one unit reads, so it should recycle
+	// what is freed.
 	Values arrowmem.Allocator
+	pages  arrowmem.Allocator // Values if it was set
 	// Decoded is charged for scratch memory (pages, dictionaries) while a column is being decoded. Nil = not counted.
 	Decoded *memory.Elastic
 	// UnitBytes bounds the arrays of a unit, by estimate.
@@ -60,6 +62,7 @@ func (o Options) withDefaults() Options {
 	if o.Allocator == nil {
 		o.Allocator = d.Allocator
 	}
+	o.pages = o.Values
 	if o.Values == nil {
 		o.Values = o.Allocator
 	}

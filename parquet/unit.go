@@ -148,7 +148,7 @@ func (g *group) newCursor(col int) *openCursor {
 		c.cursor = g.newNested(b, c.pages, o)
 		return c
 	}
-	o.Allocator = g.r.o.Values
+	o.Allocator, o.Pages = g.r.o.Values, g.r.o.pages
 	c := &openFlat{chunk: g.chunkPages(b.leaves[0])}
 	c.one[0] = &c.chunk
 	c.pages = c.one[:]

@@ -41,7 +41,7 @@ func ownWith(b []byte, columns []string, workers int, o parquet.Options, mem mem
 	if err != nil {
 		return 0, err
 	}
-	o.Allocator = mem
+	o.Allocator, o.Values = mem, mem
 	r, err := f.Bind(columnsOf(f.Schema(), columns), nil, o)
 	if err != nil {
 		return 0, err
@@ -122,7 +122,7 @@ func ownStrings(b []byte, t arrow.DataType) (int64, error) {
 			cols[i].Output.Type = t
 		}
 	}
-	r, err := f.Bind(cols, nil, parquet.Options{Allocator: recycled})
+	r, err := f.Bind(cols, nil, parquet.Options{Allocator: recycled, Values: recycled})
 	if err != nil {
 		return 0, err
 	}

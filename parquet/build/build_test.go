@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmem "github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/klauspost/compress/snappy"
 	"github.com/lakescan/lakescan/parquet/encoding"
 	"github.com/lakescan/lakescan/parquet/page"
 	"github.com/lakescan/lakescan/parquet/schema"
@@ -131,8 +132,18 @@ func valueText(a arrow.Array, i int) string {
 // readAll reads rows in steps (0 = at once) and joins the arrays as text; the pages' bytes are spoiled between the steps.
 func readAll(t testing.TB, p *Plan, pages []page.Page, rows, step int, o Options) (string, error) {
 	t.Helper()
+	return readCoded(t, thrift.Uncompressed, false, p, pages, rows, step, o)
+}
+
+// readCoded is readAll with compressed pages. What columns share between calls is spoiled too, as another column does it. With recycle set
+// pages that outlive a call get their memory from the allocator.
+func readCoded(t testing.TB, codec thrift.Codec, recycle bool, p *Plan, pages []page.Page, rows, step int, o Options) (string, error) {
+	t.Helper()
 	mem := arrowmem.NewCheckedAllocator(arrowmem.NewGoAllocator())
 	o.Allocator = mem
+	if recycle {
+		o.Pages = poisoned{mem, 0xdb}
+	}
 	defer mem.AssertSize(t, 0)
 	l := &listed{}
 	for _, pg := range pages {
@@ -140,7 +151,7 @@ func readAll(t testing.TB, p *Plan, pages []page.Page, rows, step int, o Options
 		l.pages = append(l.pages, pg)
 	}
 	given := append([]page.Page(nil), l.pages...)
-	c := New(p, thrift.Uncompressed, l, o)
+	c := New(p, codec, l, o)
 	defer c.Close()
 	var out []string
 	for done := 0; done < rows; {
@@ -156,6 +167,11 @@ func readAll(t testing.TB, p *Plan, pages []page.Page, rows, step int, o Options
 		if k == 0 {
 			t.Fatal("no progress")
 		}
+		call := calls.Get().(*callState)
+		for i := range call.page[:cap(call.page)] {
+			call.page[:cap(call.page)][i] = 0xdb
+		}
+		calls.Put(call)
 		a := c.Finish()
 		if a.Len() != k {
 			t.Fatalf("array of %d rows instead of %d", a.Len(), k)
@@ -182,6 +198,17 @@ func readAll(t testing.TB, p *Plan, pages []page.Page, rows, step int, o Options
 		}
 	}
 	return strings.Join(out, " "), nil
+}
+
+// compressed gives the pages with Snappy.
+func compressed(pages []page.Page) []page.Page {
+	var out []page.Page
+	for _, p := range pages {
+		p.Body = snappy.Encode(nil, p.Body)
+		p.CompressedSize = int32(len(p.Body))
+		out = append(out, p)
+	}
+	return out
 }
 
 func stringPlan(t testing.TB, optional bool) *Plan {
@@ -343,6 +370,12 @@ func TestArraysEndBeforeTooManyBytes(t *testing.T) {
 				got, err := readAll(t, stringPlan(t, true), pages, rows, step, Options{SoftBytes: soft})
 				if err != nil || got != strings.Join(want, " ") {
 					t.Errorf("%s, %d bytes, steps of %d: %v, values equal: %v", name, soft, step, err, got == strings.Join(want, " "))
+				}
+				for _, recycle := range []bool{false, true} {
+					got, err := readCoded(t, thrift.Snappy, recycle, stringPlan(t, true), compressed(pages), rows, step, Options{SoftBytes: soft})
+					if err != nil || got != strings.Join(want, " ") {
+						t.Errorf("%s compressed, recycled %v, %d bytes, steps of %d: %v, values equal: %v", name, recycle, soft, step, err, got == strings.Join(want, " "))
+					}
 				}
 			}
 		}

@@ -28,6 +28,9 @@ type Pages interface {
 // Options of a Column. The zero value of a limit is no limit.
 type Options struct {
 	Allocator arrowmem.Allocator
+	// Pages gives the memory of pages, and of dictionaries, that later calls go on with: it need not be cleared. Nil = scratch memory,
+	// which the collector takes back and clears.
+	Pages     arrowmem.Allocator
 	Account   Account
 	MaxPage   int64 // bytes of an uncompressed page
 	SoftBytes int64 // string bytes of an array after which Append stops
@@ -41,11 +44,14 @@ type Column struct {
 	codec thrift.Codec
 	pages Pages
 	s     *scratch
-	dec   *codec.Decoder
-	held  int64 // scratch bytes told to the account
-	row   int64 // next row of the row group
+	call  *callState     // during a call
+	dec   *codec.Decoder // its codec
+	held  int64          // scratch bytes told to the account
+	row   int64          // next row of the row group
 	pg    pageState
 	dict  dictState
+	page  []byte // of the page at the cursor, from opt.Pages
+	later bool   // a later call goes on with the page opened last
 	out   output
 	count int   // data pages met
 	at    int64 // offset of the page met last
@@ -95,6 +101,8 @@ func (c *Column) Close() {
 	s := c.s
 	c.s = nil
 	c.dropPage()
+	c.free(&c.page)
+	c.free(&c.dict.mem)
 	c.dict.release()
 	c.pg, c.dict = pageState{}, dictState{}
 	if s.size() <= maxPooled {
@@ -114,7 +122,7 @@ func (c *Column) charge() {
 	if c.opt.Account == nil {
 		return
 	}
-	if n := c.s.size(); n != c.held {
+	if n := c.s.size() + int64(cap(c.call.page)); n != c.held {
 		c.opt.Account.Add(n - c.held)
 		c.held = n
 	}
@@ -123,12 +131,14 @@ func (c *Column) charge() {
 func (c *Column) enter() {
 	if c.s == nil {
 		c.s = scratches.Get().(*scratch)
-		c.charge()
 	}
-	c.dec = codecs.Get().(*codec.Decoder)
+	c.call = calls.Get().(*callState)
+	c.dec = &c.call.codec
+	c.charge()
 }
 
-// exit ends a call: what is not decoded yet is copied out of the bytes at hand.
+// exit ends a call: what is not decoded yet is copied out of the bytes at hand. The memory of a page that was read to its end is
+// given back.
 func (c *Column) exit() {
 	if d := &c.dict; d.met && !d.open && !d.kept {
 		d.page.Body, d.kept = slices.Clone(d.page.Body), true
@@ -136,9 +146,22 @@ func (c *Column) exit() {
 	if c.pg.left > 0 && !c.pg.open {
 		c.copyBody()
 	}
+	switch {
+	case c.pg.left == 0:
+		c.free(&c.page)
+	case c.pg.open && !c.later: // the array ended before the page did
+		c.s.page, c.call.page, c.later = c.call.page, c.s.page, true
+	}
 	c.charge()
-	codecs.Put(c.dec)
-	c.dec = nil
+	if c.opt.Account != nil {
+		c.opt.Account.Add(-int64(cap(c.call.page)))
+		c.held -= int64(cap(c.call.page))
+	}
+	if cap(c.call.page) > maxPooled {
+		c.call.page = nil
+	}
+	calls.Put(c.call)
+	c.call, c.dec = nil, nil
 }
 
 // Append decodes the next n rows into the array; with those appended before they must not exceed what Begin announced.

@@ -18,6 +18,7 @@ type dictState struct {
 	open bool
 	kept bool // page.Body is a copy
 	n    int
+	mem  []byte // of the page, from opt.Pages
 	vals []byte // entries in the array's width, sinkFixed
 	text encoding.Entries
 
@@ -83,8 +84,11 @@ func (c *Column) dictMemory(n int) []byte {
 		c.dict.buf = c.buffer(n)
 		return c.dict.buf.Bytes()
 	}
-	c.s.dict = growBytes(c.s.dict, n)
-	return c.s.dict
+	if !c.later { // with luck the chunk ends with this call
+		c.s.dict = growBytes(c.s.dict, n)
+		return c.s.dict
+	}
+	return c.lasting(&c.dict.mem, &c.s.dict, n)
 }
 
 func (c *Column) openFixed(b []byte, n int) error {

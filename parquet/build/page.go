@@ -47,10 +47,11 @@ func (c *Column) direct() (bool, error) {
 		return false, err
 	}
 	if plan.nullable && !onesOnly(dst[:pre], n) {
-		c.s.page = growBytes(c.s.page, len(dst))
-		copy(c.s.page, dst)
+		c.later = false
+		b := c.pageMemory(len(dst))
+		copy(b, dst)
 		copy(buf[at-pre:at], save[:pre])
-		return false, c.openV1(c.s.page)
+		return false, c.openV1(b)
 	}
 	copy(buf[at-pre:at], save[:pre])
 	c.present(n)
@@ -122,6 +123,7 @@ func (c *Column) openPage(keep bool) error {
 // parts verifies, decompresses and splits the page at the cursor, for a column with these highest levels.
 func (c *Column) parts(maxRep, maxDef int, keep bool) (parts page.Parts, err error) {
 	p := &c.pg.Page
+	c.later = keep
 	if err := c.sized(p); err != nil {
 		return parts, err
 	}
@@ -165,8 +167,11 @@ func (c *Column) pageMemory(n int) []byte {
 		c.pg.buf = c.buffer(n)
 		return c.pg.buf.Bytes()
 	}
-	c.s.page = growBytes(c.s.page, n)
-	return c.s.page
+	if !c.later {
+		c.call.page = growBytes(c.call.page, n)
+		return c.call.page
+	}
+	return c.lasting(&c.page, &c.s.page, n)
 }
 
 // keepBody copies what would stay in the bytes at hand: an uncompressed page, the levels of version 2.

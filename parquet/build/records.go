@@ -1,7 +1,6 @@
 package build
 
 import (
-	"github.com/lakescan/lakescan/parquet/codec"
 	"github.com/lakescan/lakescan/parquet/page"
 	"github.com/lakescan/lakescan/parquet/thrift"
 )
@@ -30,10 +29,10 @@ func Records(p *page.Page, c thrift.Codec, maxRep int, maxPage int64) (begun int
 			if int64(p.UncompressedSize) > maxPage {
 				return 0, false, &TooLargeError{What: "page", Need: int64(p.UncompressedSize), Budget: maxPage}
 			}
-			d := codecs.Get().(*codec.Decoder)
-			defer codecs.Put(d)
+			call := calls.Get().(*callState)
+			defer calls.Put(call)
 			s.page = growBytes(s.page, int(p.UncompressedSize))
-			if err := d.Decode(c, s.page, body, false); err != nil {
+			if err := call.codec.Decode(c, s.page, body, false); err != nil {
 				return 0, false, err
 			}
 			body = s.page

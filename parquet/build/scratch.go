@@ -11,7 +11,7 @@ type Account interface{ Add(delta int64) }
 
 // scratch is the working memory of one column: the page that is open, the dictionary, and pieces for decoding.
 type scratch struct {
-	page           []byte // uncompressed page
+	page           []byte // uncompressed page that outlives a call
 	kept           []byte // page as stored, if it outlives the bytes at hand
 	dict           []byte // uncompressed dictionary page
 	conv           []byte // dictionary entries in the array's width
@@ -27,8 +27,13 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// codecs are apart from scratch: their state lives for one call only.
-var codecs = sync.Pool{New: func() any { return new(codec.Decoder) }}
+// callState is apart from scratch: it lives for one call only, so that the next column finds its page in the processor's cache.
+type callState struct {
+	codec codec.Decoder
+	page  []byte // uncompressed page that ends within the call
+}
+
+var calls = sync.Pool{New: func() any { return new(callState) }}
 
 func (s *scratch) size() int64 {
 	return int64(cap(s.page) + cap(s.kept) + cap(s.dict) + cap(s.conv) + cap(s.tmp) + cap(s.bits) + cap(s.slots) + cap(s.prev) + 4*(cap(s.offs)+cap(s.idx)+cap(s.ends)+cap(s.prefix)+cap(s.suffix)))
@@ -50,6 +55,27 @@ func growBytes(b []byte, n int) []byte {
 		b = make([]byte, n, n+n/4+slack)
 	}
 	return b[:n]
+}
+
+// lasting gives n bytes and the slack beyond that outlive a call: from opt.Pages, kept in own, or else from scratch memory, kept in
+// pooled. Many columns hold such memory at a time, too much of it for sync.Pool to keep from one row group to the next.
+func (c *Column) lasting(own, pooled *[]byte, n int) []byte {
+	if c.opt.Pages == nil {
+		*pooled = growBytes(*pooled, n)
+		return *pooled
+	}
+	if cap(*own) < n+slack {
+		c.free(own)
+		*own = c.opt.Pages.Allocate(n + slack)
+	}
+	return (*own)[:n]
+}
+
+func (c *Column) free(own *[]byte) {
+	if *own != nil {
+		c.opt.Pages.Free(*own)
+		*own = nil
+	}
 }
 
 // slack is how much capacity buffers have beyond their contents: the widest move of a kernel.
