@@ -213,6 +213,9 @@ func (c *Client) configure(ctx context.Context) error {
 		decode: func(body []byte, _ http.Header) error { return json.Unmarshal(body, &a) },
 	})
 	if err != nil {
+		if strings.HasSuffix(strings.TrimRight(c.cfg.URI, "/"), "/v1") {
+			err = fmt.Errorf("%w: the catalog's address (uri) ends before its /v1", err)
+		}
 		return err
 	}
 	c.props = a.merge(c.cfg.Properties)
