@@ -218,7 +218,12 @@ type FileError struct {
 	Err      error
 }
 
-func (e *FileError) Error() string { return fmt.Sprintf("source: %s: %v", e.Location, e.Err) }
+func (e *FileError) Error() string {
+	if r, ok := e.Err.(*resolve.Error); ok && r.File == e.Location {
+		return fmt.Sprintf("source: %s: %s", e.Location, r.Within())
+	}
+	return fmt.Sprintf("source: %s: %v", e.Location, e.Err)
+}
 
 // Unwrap gives the cause.
 func (e *FileError) Unwrap() error { return e.Err }

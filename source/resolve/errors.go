@@ -24,20 +24,22 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	var b strings.Builder
-	b.WriteString("resolve")
-	if len(e.Field) > 0 {
-		fmt.Fprintf(&b, ": column %q", strings.Join(e.Field, "."))
-		if e.ID != 0 {
-			fmt.Fprintf(&b, " (id %d)", e.ID)
-		}
+	if e.File == "" {
+		return "resolve: " + e.Within()
 	}
-	if e.File != "" {
-		fmt.Fprintf(&b, " of %s", e.File)
+	return fmt.Sprintf("resolve: %s: %s", e.File, e.Within())
+}
+
+// Within is the message for who names the file. An id that only this process knows is left out.
+func (e *Error) Within() string {
+	if len(e.Field) == 0 {
+		return e.Reason
 	}
-	b.WriteString(": ")
-	b.WriteString(e.Reason)
-	return b.String()
+	column := fmt.Sprintf("column %q", strings.Join(e.Field, "."))
+	if e.ID != 0 && e.ID < madeUpID {
+		column += fmt.Sprintf(" (id %d)", e.ID)
+	}
+	return column + ": " + e.Reason
 }
 
 func (e *Error) Unwrap() error { return e.Err }
